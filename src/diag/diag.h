@@ -85,13 +85,16 @@ using diag::Status;
 using diag::success;
 }  // namespace hc
 
-/// Yields the value of a Result or returns its error from the enclosing function.
-#define HC_TRY(expression)                                        \
-  ({                                                              \
-    auto hc_result_ = (expression);                               \
-    if (!hc_result_.ok()) return std::move(hc_result_).error();   \
-    std::move(hc_result_).value();                                \
+/// Yields the value of a Result or returns its error from the enclosing function; may be nested.
+#define HC_TRY_AS(name, expression)                  \
+  ({                                                 \
+    auto name = (expression);                        \
+    if (!name.ok()) return std::move(name).error();  \
+    std::move(name).value();                         \
   })
+#define HC_CONCAT_(a, b) a##b
+#define HC_CONCAT(a, b) HC_CONCAT_(a, b)
+#define HC_TRY(expression) HC_TRY_AS(HC_CONCAT(hc_result_, __COUNTER__), expression)
 
 #define HC_CHECK(condition, message) \
   do {                               \
