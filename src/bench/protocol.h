@@ -1,0 +1,135 @@
+// The worker protocol, version 1: JSON lines over standard input and output, and the structures that they carry.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "diag/diag.h"
+
+namespace hc::bench {
+
+inline constexpr int kProtocolVersion = 1;
+
+/// One launch per reading with cold L2 (the default), or one reading round a block of launches.
+enum class Mode : uint8_t { single, back_to_back };
+std::string_view mode_name(Mode mode);  ///< "single", "back_to_back"
+
+/// What to make ready. Which fields count depends on `implementation`: artifact, onednn, copy, memcpy, canary.
+struct PrepareRequest {
+  std::string implementation = "artifact";
+  std::string manifest;           ///< artifact: path of the manifest
+  std::string operation;          ///< onednn: softmax, layer_norm, ...
+  std::vector<std::string> args;  ///< onednn: tensor texts and scalars, as the candidate's arguments
+  std::string library;            ///< onednn: path of the library; empty: the first that was found
+  int64_t bytes = 0;              ///< copy, memcpy: bytes read; as many are written
+  uint64_t seed = 0;              ///< inputs: Philox key; the stream is the parameter's index
+  int threads = 0;                ///< 0: all that the process may use
+  std::string slot = "main";      ///< a worker holds one subject per slot; prepare replaces it
+};
+
+/// A library or a kind of subject that a worker offers.
+struct Offer {
+  std::string implementation;
+  std::string library;  ///< path, or empty
+  std::string version;
+};
+
+struct HelloReply {
+  int protocol = 0;
+  std::string worker;   ///< name and version of the worker
+  std::string backend;  ///< "cpu", "cuda"
+  std::vector<Offer> offers;
+};
+
+struct PrepareReply {
+  std::string implementation;
+  std::string version;  ///< of the library, or of the kernel (hash of its source)
+  std::string library;  ///< file that runs
+  std::string detail;   ///< which implementation the library chose, instruction set, ...
+  int threads = 0;
+  int64_t bytes = 0;  ///< inputs read once plus outputs written once
+  double prepare_s = 0;
+  bool in_place = false;      ///< a launch changes its own inputs, so that timed launches leave no checkable output
+  std::string inputs_sha256;  ///< of all input bytes, in order
+};
+
+/// One written storage after a run.
+struct OutputFile {
+  int index = 0;  ///< storage (artifact) or output (others)
+  std::string name;
+  DType dtype = DType::f32;
+  int64_t numel = 0;
+  std::string path;  ///< raw bytes; empty when no folder was given
+  std::string sha256;
+  int64_t nan_count = 0;
+};
+
+struct CheckRequest {
+  std::string out_dir;  ///< empty: hashes and counts only
+  bool run = true;      ///< false: what the last timed launch left
+  std::string slot = "main";
+};
+
+struct CheckReply {
+  std::vector<OutputFile> outputs;
+};
+
+struct TimeRequest {
+  int blocks = 5;
+  double min_block_s = 0.005;
+  double warmup_s = 0.02;
+  Mode mode = Mode::single;
+  int64_t flush_bytes = -1;  ///< -1: twice the L2 of all cores
+  int64_t max_launches = 0;  ///< per block; 0: no limit
+  std::string slot = "main";
+};
+
+/// Raw readings of one block with what the machine looked like; nothing is rounded.
+struct Block {
+  std::vector<double> seconds;  ///< per launch
+  int64_t launches = 0;         ///< = seconds.size() in single mode; in the other mode one reading is their mean
+  double start_monotonic_s = 0;
+  double mid_monotonic_s = 0;
+  double mid_unix_s = 0;
+  double mhz = 0;
+  double load1 = 0;
+  int64_t voluntary_switches = 0;
+  int64_t involuntary_switches = 0;
+};
+
+struct TimeReply {
+  std::vector<Block> blocks;
+  Mode mode = Mode::single;
+  int threads = 0;
+  int64_t flush_bytes = 0;
+  int64_t warmup_launches = 0;
+  double empty_s = 0;  ///< cost of a reading round nothing
+  std::string clock;
+};
+
+// JSON forms; `from_json` gives worker_failed naming the field that is missing or wrong.
+nlohmann::ordered_json to_json(const PrepareRequest& value);
+nlohmann::ordered_json to_json(const CheckRequest& value);
+nlohmann::ordered_json to_json(const TimeRequest& value);
+nlohmann::ordered_json to_json(const HelloReply& value);
+nlohmann::ordered_json to_json(const PrepareReply& value);
+nlohmann::ordered_json to_json(const CheckReply& value);
+nlohmann::ordered_json to_json(const TimeReply& value);
+nlohmann::ordered_json to_json(const Block& value);
+Result<PrepareRequest> prepare_request_from_json(const nlohmann::ordered_json& json);
+Result<CheckRequest> check_request_from_json(const nlohmann::ordered_json& json);
+Result<TimeRequest> time_request_from_json(const nlohmann::ordered_json& json);
+Result<HelloReply> hello_reply_from_json(const nlohmann::ordered_json& json);
+Result<PrepareReply> prepare_reply_from_json(const nlohmann::ordered_json& json);
+Result<CheckReply> check_reply_from_json(const nlohmann::ordered_json& json);
+Result<TimeReply> time_reply_from_json(const nlohmann::ordered_json& json);
+Result<Block> block_from_json(const nlohmann::ordered_json& json);
+
+/// Reads requests from standard input and answers on standard output until `bye` or the end; returns the exit status.
+int worker_main();
+
+}  // namespace hc::bench

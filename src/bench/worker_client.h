@@ -1,0 +1,55 @@
+// A worker process as typed calls with time limits; every way in which it can fail becomes a worker_failed diagnostic.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/subprocess.h"
+#include "bench/protocol.h"
+#include "diag/diag.h"
+
+namespace hc::bench {
+
+/// Seconds that a worker may take for each kind of call.
+struct Limits {
+  double hello_s = 30;
+  double prepare_s = 120;
+  double check_s = 120;
+  double time_s = 300;
+  double bye_s = 5;
+};
+
+/// A started worker that said hello. After a failed call that is fatal it is dead (`alive()`); start another.
+class Worker {
+ public:
+  /// `argv` is the program; `env` are NAME=VALUE added to its environment.
+  static Result<std::unique_ptr<Worker>> start(const std::vector<std::string>& argv, const Limits& limits = {},
+                                               const std::vector<std::string>& env = {});
+  const HelloReply& hello() const { return hello_; }
+  Result<PrepareReply> prepare(const PrepareRequest& request);
+  Result<CheckReply> check(const CheckRequest& request);
+  Result<TimeReply> time(const TimeRequest& request);
+  /// Asks it to end and waits; worker_failed when it ended with another status than 0.
+  Status bye();
+  /// False after it died, hung or spoke nonsense: no further call is answered. A refused request leaves it alive.
+  bool alive() const { return alive_; }
+  pid_t pid() const { return pid_; }
+
+ private:
+  Worker() = default;
+  struct Reply;
+  Result<std::unique_ptr<Reply>> call(const std::string& op, const std::string& line, double limit_s);
+  Diagnostic fail(const std::string& what);
+  LineProcess process_;
+  Limits limits_;
+  std::string name_;
+  HelloReply hello_;
+  pid_t pid_ = -1;
+  bool alive_ = false;
+};
+
+/// argv of our own worker: this very program with the command `worker`.
+std::vector<std::string> own_worker();
+
+}  // namespace hc::bench
