@@ -22,6 +22,18 @@ class Builder {
   ValueId elementwise(OpKind kind, std::vector<Operand> operands, Type result, Span span = {});
   /// Scalar or same-shape elementwise op: the result type follows from the operands and the rule (`convert` ops excluded).
   ValueId elementwise(OpKind kind, std::vector<ValueId> operands, Span span = {});
+  /// The explicit .to(): the operand rounded to `dtype`.
+  ValueId cast(ValueId value, DType dtype, Span span = {});
+  /// 0, 1, ... along `dim`.
+  ValueId arange(DType dtype, Dim dim, Span span = {});
+  /// Indices of the active tile of `block` (of `size` lanes) that begins at `begin`.
+  ValueId tile_index(ValueId begin, DType dtype, BlockId block, int64_t size, Span span = {});
+  /// Unmasked load; one index operand for each dimension of the tensor.
+  ValueId load(TensorId tensor, std::vector<Operand> indices, Type result, Span span = {});
+  /// Unmasked store; index maps follow the dimensions of `value`.
+  void store(TensorId tensor, ValueId value, std::vector<Operand> indices, Span span = {});
+  ValueId reduce(ReduceKind kind, ValueId value, int32_t axis, Span span = {});
+  void yield(const std::vector<ValueId>& values, Span span = {});
   const Type& type(ValueId v) const { return launch_.type(v); }
   Launch& launch() { return launch_; }
 
@@ -33,5 +45,8 @@ class Builder {
   Launch& launch_;
   std::vector<Region*> open_;
 };
+
+/// Operands with empty maps.
+std::vector<Operand> use(const std::vector<ValueId>& values);
 
 }  // namespace hc::ir

@@ -9,7 +9,8 @@
 //   skip them; elementwise ops let them flow. With no active tile of b, every lane of b is valid.
 // * An op's operand may have fewer dimensions than its result: Operand::map gives, for each operand dimension, the result
 //   dimension that it follows; an operand dimension of constant size 1 is stretched. Only elementwise ops, loads and stores
-//   map their operands; an empty map on an operand with dimensions means the identity.
+//   map their operands; an empty map on an operand with dimensions means the identity (ranks are then equal). A store has
+//   no result: its index and mask operands follow the dimensions of the value stored, which is not mapped itself.
 // * Floating arithmetic is meant in real numbers: `cast` and `store` round to their dtype, nothing else does. What an
 //   implementation may differ by is the oracle's bound (docs/ir.md).
 // * Integer arithmetic wraps in the op's dtype. tile_index has the program's index dtype (i32, or i64 when a tensor needs it).
@@ -18,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -74,6 +76,12 @@ struct Operand {
 
 enum class ReduceKind : uint8_t { sum, prod, amax, amin, argmax, argmin, any, all };
 std::string_view reduce_name(ReduceKind kind);
+/// Result dtype of a reduction: i64 for sum and prod of integers and bools and for positions, bool for any and all.
+DType reduce_dtype(ReduceKind kind, DType operand);
+std::optional<OpKind> op_from_name(std::string_view name);
+std::optional<ReduceKind> reduce_from_name(std::string_view name);
+/// The table of all ops in Markdown, as docs/ir.md holds it.
+std::string op_reference();
 
 /// A scalar literal: `i` for bool and integers, `f` for floats.
 struct Literal {
@@ -142,7 +150,7 @@ struct Tensor {
   int64_t numel() const;
 };
 
-/// One axis of a launch's grid. A tile axis steps by its block's size; a grid axis (block == kNone) steps by `step`.
+/// One axis of a launch's grid. A tile axis steps by its block's size, which `step` repeats; a grid axis has block == kNone.
 struct GridAxis {
   std::string name;
   BlockId block = kNone;
