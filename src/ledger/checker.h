@@ -1,0 +1,40 @@
+// The checker: goal file, lock, ledger and objects in; a verdict and one of four exit codes out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ledger/judge.h"
+
+namespace hc::ledger {
+
+inline constexpr int kExitMet = 0;
+inline constexpr int kExitUnmet = 1;
+inline constexpr int kExitBroken = 2;
+inline constexpr int kExitUndecided = 3;
+
+struct CheckOptions {
+  std::string goal_path = "artifacts/goal.json";
+  std::string anchor_path;  ///< empty: no anchor is looked at
+};
+
+struct CheckReport {
+  int exit_code = kExitBroken;
+  std::string text;  ///< what a person reads, ends with a newline
+  std::string task, run, status;
+  bool weak_form = false;  ///< a goal file without lock and ledger
+  bool met = false, met_point = false;
+  Geomean geomean;
+  double geomean_min = 1.0;
+  std::vector<VariantVerdict> variants;  ///< worst first
+  std::vector<GoalShape> shapes;         ///< as the goal file has them
+  std::vector<std::string> broken;       ///< sentences
+  std::vector<std::string> notes;
+};
+
+/// Judges a goal; never fails, everything wrong is in the report.
+CheckReport check_goal(const CheckOptions& options);
+/// The report as JSON text.
+std::string to_json(const CheckReport& report);
+
+}  // namespace hc::ledger

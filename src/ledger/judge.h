@@ -1,0 +1,77 @@
+// From raw objects to the verdict of one variant; the checker and the goal's writer both use it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ledger/goal_file.h"
+#include "ledger/statistics.h"
+#include "ledger/store.h"
+
+namespace hc::ledger {
+
+/// Version of the rules below; a lock names it.
+inline constexpr int kRulesVersion = 1;
+/// SHA-256 over this library's sources.
+std::string rules_sha256();
+
+struct BaselineVerdict {
+  std::string name;
+  Comparison comparison;
+  double seconds = 0;      ///< median time per call of the baseline
+  bool confirmed = false;  ///< from a confirming run, not a nomination
+  bool full_tune = true;   ///< false: it has a tuner that was not run cold to its end
+};
+
+/// What the evidence says about a variant.
+struct VariantVerdict {
+  std::string name;
+  bool measured = false;
+  double ratio = 0, lcb = 0, ucb = 0;  ///< against the best baseline; bounds over all baselines
+  Verdict verdict = Verdict::open;
+  std::string reason;  ///< why it is not PASS
+  std::string best_baseline;
+  double candidate_seconds = 0;
+  double limit = 0.99;     ///< 0.99 x target
+  bool met_point = false;  ///< the spec's plain rule: ratio >= limit
+  int pairs = 0;
+  Comparison best;  ///< of the best baseline
+  std::vector<BaselineVerdict> baselines;
+  std::vector<std::string> broken;  ///< evidence that is missing, changed or not valid
+};
+
+/// Parsed and verified objects, each read once.
+class Evidence {
+ public:
+  Evidence(std::string artifacts_dir, const LedgerView& view);
+  /// nullptr after adding a sentence to `broken` when the object is missing, changed, unlisted or not of this kind.
+  const PairsArtifact* pairs(const std::string& id, std::vector<std::string>* broken);
+  const TuneRecord* tune(const std::string& id, std::vector<std::string>* broken);
+  const std::string* text(const std::string& id, std::vector<std::string>* broken);
+  const LedgerView& view() const { return view_; }
+  /// The listing line of an object, or nullptr.
+  const LedgerLine* listing(const std::string& id) const;
+
+ private:
+  std::string artifacts_dir_;
+  const LedgerView& view_;
+  std::map<std::string, const LedgerLine*> listings_;
+  std::map<std::string, std::string> texts_;
+  std::map<std::string, PairsArtifact> pairs_;
+  std::map<std::string, TuneRecord> tunes_;
+};
+
+/// Sentences about one measurement that breaks the rules of validity, empty if none.
+std::vector<std::string> invalidities(const PairsArtifact& artifact, const Lock& lock, const std::string& lock_id);
+/// The paired log times of candidate and one baseline over the valid pairs.
+std::vector<PairTimes> pair_times(const PairsArtifact& artifact, const std::string& baseline);
+/// Median seconds per call of an arm over the valid pairs, 0 if it was not measured.
+double arm_seconds(const PairsArtifact& artifact, const std::string& arm);
+/// Verdict of `variant` from the objects listed as its evidence.
+VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::string& lock_id,
+                             const std::string& variant, const std::vector<std::string>& ids);
+/// Hash that says which candidate a measurement is about: its source and config.
+std::string candidate_subject(const std::string& source_sha256, const std::string& config);
+
+}  // namespace hc::ledger
