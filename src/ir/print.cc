@@ -34,18 +34,6 @@ std::string literal_text(DType dtype, const Literal& literal) {
 
 std::string list_text(const std::vector<int64_t>& list) { return fmt::format("[{}]", fmt::join(list, ", ")); }
 
-std::string type_text(const Type& type) {
-  std::string out(dtype_name(type.dtype));
-  if (type.dims.empty()) return out;
-  out += '[';
-  for (size_t i = 0; i < type.dims.size(); ++i) {
-    if (i != 0) out += ", ";
-    const Dim& dim = type.dims[i];
-    out += dim.block == kNone ? std::to_string(dim.size) : fmt::format("b{}", dim.block);
-  }
-  return out + ']';
-}
-
 /// Prints one launch; text is appended to `out`.
 class LaunchPrinter {
  public:
@@ -73,7 +61,7 @@ class LaunchPrinter {
     return out;
   }
 
-  std::string type_of(ValueId v) const { return known(v) ? type_text(launch_.type(v)) : "?"; }
+  std::string type_of(ValueId v) const { return known(v) ? to_text(launch_.type(v)) : "?"; }
 
   std::string arguments(const Region& region) const {
     std::string out = "(";
@@ -217,6 +205,18 @@ std::string returned_text(const Returned& returned) {
 }
 
 }  // namespace
+
+std::string to_text(const Type& type) {
+  std::string out(dtype_name(type.dtype));
+  if (type.dims.empty()) return out;
+  out += '[';
+  for (size_t i = 0; i < type.dims.size(); ++i) {
+    if (i != 0) out += ", ";
+    const Dim& dim = type.dims[i];
+    out += dim.block == kNone ? std::to_string(dim.size) : fmt::format("b{}", dim.block);
+  }
+  return out + ']';
+}
 
 std::string print(const Program& program) {
   std::string out = fmt::format("program {} index={}\n", quoted(program.name), dtype_name(program.index_dtype));

@@ -208,6 +208,8 @@ struct Program {
   const Storage& storage(StorageId s) const { return storages[static_cast<size_t>(s)]; }
 };
 
+/// Text of a type: "f32[b0, 2560]".
+std::string to_text(const Type& type);
 /// Canonical text: the same program, the same text. docs/ir.md has the grammar.
 std::string print(const Program& program);
 /// Inverse of print; spans are not part of the text.
