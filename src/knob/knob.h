@@ -11,7 +11,7 @@
 
 namespace hc::knob {
 
-enum class SiteKind : uint8_t { kernel, block, launch, reduction, tensor };
+enum class SiteKind : uint8_t { kernel, block, launch, reduction, tensor, tunable };
 
 struct Row {
   std::string_view name;
