@@ -20,7 +20,8 @@ class Builder {
   ValueId constant_int(DType dtype, int64_t value, Span span = {});
   ValueId constant_float(DType dtype, double value, Span span = {});
   ValueId elementwise(OpKind kind, std::vector<Operand> operands, Type result, Span span = {});
-  /// Scalar or same-shape elementwise op: the result type follows from the operands and the rule (`convert` ops excluded).
+  /// Scalar or same-shape elementwise op: the result type follows from the operands and the rule (`convert` ops
+  /// excluded).
   ValueId elementwise(OpKind kind, std::vector<ValueId> operands, Span span = {});
   /// The explicit .to(): the operand rounded to `dtype`.
   ValueId cast(ValueId value, DType dtype, Span span = {});

@@ -1,7 +1,7 @@
 // Parser of tile IR's text: the inverse of print(). docs/ir.md has the grammar.
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <algorithm>
 #include <limits>
 
 #include "ir/lexer.h"
@@ -175,8 +175,7 @@ class LaunchParser {
       lex_.expect(",");
       use(op);
       // The text has the indices first, the op has the value first.
-      op.operands.insert(op.operands.begin(), std::move(op.operands.back()));
-      op.operands.pop_back();
+      std::rotate(op.operands.begin(), op.operands.end() - 1, op.operands.end());
     }
     op.masked = lex_.accept("mask");
     if (op.masked) use(op);

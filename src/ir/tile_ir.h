@@ -1,19 +1,25 @@
-// Tile IR: what a kernel means. A program is a list of steps over host tensors; a launch is a grid of independent tiles.
+// Tile IR: what a kernel means. A program is a list of steps over host tensors; a launch is a grid of independent
+// tiles.
 //
 // Semantics, before syntax:
-// * A value has a dtype and dimensions. A dimension is a block (a tile dimension, as many lanes as the block's size) or a
+// * A value has a dtype and dimensions. A dimension is a block (a tile dimension, as many lanes as the block's size) or
+// a
 //   constant (from `:`, hl.arange, a device allocation). Two dimensions are the same when both name one block, or both
 //   are constants of one size. A value without dimensions is a scalar.
-// * All lanes exist. While a tile of block b is active (its loop or launch axis encloses the op), lane i of a dimension b
-//   is *valid* when begin + i < end. Loads give 0 in lanes that are not valid, reductions count them as the identity, stores
-//   skip them; elementwise ops let them flow. With no active tile of b, every lane of b is valid.
-// * An op's operand may have fewer dimensions than its result: Operand::map gives, for each operand dimension, the result
-//   dimension that it follows; an operand dimension of constant size 1 is stretched. Only elementwise ops, loads and stores
-//   map their operands; an empty map on an operand with dimensions means the identity (ranks are then equal). A store has
-//   no result: its index and mask operands follow the dimensions of the value stored, which is not mapped itself.
+// * All lanes exist. While a tile of block b is active (its loop or launch axis encloses the op), lane i of a dimension
+// b
+//   is *valid* when begin + i < end. Loads give 0 in lanes that are not valid, reductions count them as the identity,
+//   stores skip them; elementwise ops let them flow. With no active tile of b, every lane of b is valid.
+// * An op's operand may have fewer dimensions than its result: Operand::map gives, for each operand dimension, the
+// result
+//   dimension that it follows; an operand dimension of constant size 1 is stretched. Only elementwise ops, loads and
+//   stores map their operands; an empty map on an operand with dimensions means the identity (ranks are then equal). A
+//   store has no result: its index and mask operands follow the dimensions of the value stored, which is not mapped
+//   itself.
 // * Floating arithmetic is meant in real numbers: `cast` and `store` round to their dtype, nothing else does. What an
 //   implementation may differ by is the oracle's bound (docs/ir.md).
-// * Integer arithmetic wraps in the op's dtype. tile_index has the program's index dtype (i32, or i64 when a tensor needs it).
+// * Integer arithmetic wraps in the op's dtype. tile_index has the program's index dtype (i32, or i64 when a tensor
+// needs it).
 // * Tiles of a launch run in any order and at once. Steps run one after another.
 // * Reading or writing outside a tensor is an error (the oracle reports it), not a value.
 #pragma once
@@ -102,14 +108,14 @@ struct Op {
   OpKind kind = OpKind::constant;
   std::vector<Operand> operands;
   std::vector<ValueId> results;
-  Literal literal{};                           // constant
-  ReduceKind reduce = ReduceKind::sum;         // reduce
-  int32_t axis = -1;                           // reduce
-  std::vector<int32_t> ints;                   // permute
-  TensorId tensor = kNone;                     // load, store
-  bool masked = false;                         // load, store: the last operand is the mask
-  BlockId block = kNone;                       // tile_index, for_tile
-  std::vector<Region> regions;                 // for_tile, for_grid, if_else
+  Literal literal{};                    // constant
+  ReduceKind reduce = ReduceKind::sum;  // reduce
+  int32_t axis = -1;                    // reduce
+  std::vector<int32_t> ints;            // permute
+  TensorId tensor = kNone;              // load, store
+  bool masked = false;                  // load, store: the last operand is the mask
+  BlockId block = kNone;                // tile_index, for_tile
+  std::vector<Region> regions;          // for_tile, for_grid, if_else
   diag::Span span;
 };
 
@@ -120,9 +126,9 @@ struct Value {
 
 /// A tile dimension. Its size is fixed for this program; the other fields say what a tuner may choose instead.
 struct Block {
-  std::string name;     ///< knob site: the loop variable, with @line where that alone is not unique
+  std::string name;  ///< knob site: the loop variable, with @line where that alone is not unique
   int64_t size = 1;
-  int64_t min = 1;      ///< register_block_size bounds; sizes are powers of two
+  int64_t min = 1;  ///< register_block_size bounds; sizes are powers of two
   int64_t max = 1;
   int64_t extent = -1;  ///< end - begin where that is known to the host
   bool fixed = false;   ///< given by the source (block_size=1), not a knob
@@ -134,9 +140,9 @@ enum class StorageRole : uint8_t { param, alloc };
 struct Storage {
   std::string name;
   DType dtype = DType::f32;
-  int64_t numel = 0;          ///< elements from the first to one past the last
+  int64_t numel = 0;  ///< elements from the first to one past the last
   StorageRole role = StorageRole::alloc;
-  int32_t param_index = -1;   ///< position among the kernel's parameters
+  int32_t param_index = -1;  ///< position among the kernel's parameters
 };
 
 /// A view of a storage. Offsets and strides are elements.
@@ -150,7 +156,8 @@ struct Tensor {
   int64_t numel() const;
 };
 
-/// One axis of a launch's grid. A tile axis steps by its block's size, which `step` repeats; a grid axis has block == kNone.
+/// One axis of a launch's grid. A tile axis steps by its block's size, which `step` repeats; a grid axis has block ==
+/// kNone.
 struct GridAxis {
   std::string name;
   BlockId block = kNone;

@@ -119,13 +119,8 @@ class LaunchVerifier {
     return std::any_of(active_.begin(), active_.end(), [&](const ActiveTile& tile) { return tile.block == block; });
   }
 
-  /// Makes a value visible from here on; `where` begins the message.
-  Status define(ValueId v, const std::string& where) {
-    if (!in_range(v, launch_.values)) return invalid(fmt::format("{}: there is no value %{}", where, v));
-    const auto index = static_cast<size_t>(v);
-    if (defined_[index]) {
-      return invalid(fmt::format("{}: {} is defined a second time", where, value_text(launch_, v)));
-    }
+  /// Dimensions that the program has, whatever op gives them.
+  Status verify_type(ValueId v, const std::string& where) const {
     for (const Dim& dim : launch_.type(v).dims) {
       const std::string value = fmt::format("{}: {}", where, value_text(launch_, v));
       if (dim.block == kNone) {
@@ -140,13 +135,25 @@ class LaunchVerifier {
                                    program_.block(dim.block).size));
       }
     }
+    return success();
+  }
+
+  /// Makes a value visible from here on; `where` begins the message.
+  Status define(ValueId v, const std::string& where) {
+    if (!in_range(v, launch_.values)) return invalid(fmt::format("{}: there is no value %{}", where, v));
+    const auto index = static_cast<size_t>(v);
+    if (defined_[index]) {
+      return invalid(fmt::format("{}: {} is defined a second time", where, value_text(launch_, v)));
+    }
+    HC_TRY(verify_type(v, where));
     defined_[index] = visible_[index] = true;
     scope_.push_back(v);
     return success();
   }
 
-  Status define_at(ValueId v, const Op& op) {
-    Status status = define(v, fmt::format("`{}`", op_name(op.kind)));
+  Status define_at(ValueId v, const Op& op) { return placed(define(v, fmt::format("`{}`", op_name(op.kind))), op); }
+
+  static Status placed(Status status, const Op& op) {
     if (status.ok()) return status;
     return std::move(status).error().at(op.span);
   }
@@ -163,6 +170,7 @@ class LaunchVerifier {
     }
     for (ValueId v : op.results) {
       if (!in_range(v, launch_.values)) return broken(launch_, op, fmt::format("there is no value %{}", v));
+      HC_TRY(placed(verify_type(v, fmt::format("`{}`", op_name(op.kind))), op));
     }
     HC_TRY(verify_counts(context_, op));
     if (op.regions.empty()) {
