@@ -22,6 +22,7 @@ struct CheckReport {
   int exit_code = kExitBroken;
   std::string text;  ///< what a person reads, ends with a newline
   std::string task, run, status;
+  bool no_goal = false;    ///< there is no goal file and the ledger never saw one created
   bool weak_form = false;  ///< a goal file without lock and ledger
   bool met = false, met_point = false;
   Geomean geomean;

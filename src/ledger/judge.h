@@ -30,7 +30,8 @@ struct VariantVerdict {
   bool measured = false;
   double ratio = 0, lcb = 0, ucb = 0;  ///< against the best baseline; bounds over all baselines
   Verdict verdict = Verdict::open;
-  std::string reason;  ///< why it is not PASS
+  bool undecided = false;  ///< open only because more pairs are needed
+  std::string reason;      ///< why it is not PASS
   std::string best_baseline;
   double candidate_seconds = 0;
   double limit = 0.99;     ///< 0.99 x target
@@ -63,14 +64,20 @@ class Evidence {
 };
 
 /// Sentences about one measurement that breaks the rules of validity, empty if none.
-std::vector<std::string> invalidities(const PairsArtifact& artifact, const Lock& lock, const std::string& lock_id);
+std::vector<std::string> invalidities(const PairsArtifact& artifact, const Lock& lock);
+/// Why a valid measurement cannot make a shape pass (wrong answers, impossible rates, too many void pairs), or empty.
+std::string refusal(const PairsArtifact& artifact);
 /// The paired log times of candidate and one baseline over the valid pairs.
 std::vector<PairTimes> pair_times(const PairsArtifact& artifact, const std::string& baseline);
 /// Median seconds per call of an arm over the valid pairs, 0 if it was not measured.
 double arm_seconds(const PairsArtifact& artifact, const std::string& arm);
+/// Lowest ratio over the registered baselines of one measurement, 0 if it has none (for the "before" column).
+double lowest_ratio(const PairsArtifact& artifact, const Lock& lock);
 /// Verdict of `variant` from the objects listed as its evidence.
-VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::string& lock_id,
-                             const std::string& variant, const std::vector<std::string>& ids);
+VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::string& variant,
+                             const std::vector<std::string>& ids);
+/// The confirming runs of `subject` since the goal was created that a judgement has to pool, in ledger order.
+std::vector<std::string> confirming_ids(const LedgerView& view, const std::string& variant, const std::string& subject);
 /// Hash that says which candidate a measurement is about: its source and config.
 std::string candidate_subject(const std::string& source_sha256, const std::string& config);
 

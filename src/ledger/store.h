@@ -15,7 +15,7 @@ namespace hc::ledger {
 struct LedgerLine {
   int64_t seq = 0;
   std::string prev;
-  std::string kind;  ///< run_open, run_close, object, goal, amend, stale, status, archive
+  std::string kind;  ///< run_open, run_close, object, goal, amend, stale, status, archive, lost
   std::string time;  ///< UTC
   std::string run;
   std::string object;  ///< object id, or empty

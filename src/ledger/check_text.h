@@ -1,0 +1,13 @@
+// The checker's words.
+#pragma once
+
+#include <string>
+
+#include "ledger/checker.h"
+
+namespace hc::ledger {
+
+/// First line the verdict, then every variant worst first, the geomean, the status and what is broken.
+std::string check_text(const CheckReport& report);
+
+}  // namespace hc::ledger

@@ -1,0 +1,352 @@
+// The verdict of one variant from its evidence.
+#include "ledger/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/hash.h"
+#include "ledger/json_reader.h"
+
+#ifndef HC_RULES_SHA256
+#define HC_RULES_SHA256 ""
+#endif
+
+namespace hc::ledger {
+namespace {
+
+constexpr double kNearBest = 1.02;  ///< baselines within 2 % of the best one have to be confirmed as well
+
+const Arm* candidate_of(const PairsArtifact& a) {
+  for (const Arm& arm : a.arms) {
+    if (arm.role == Role::candidate) return &arm;
+  }
+  return nullptr;
+}
+
+const Arm* baseline_of(const PairsArtifact& a, const std::string& name) {
+  for (const Arm& arm : a.arms) {
+    if (arm.role == Role::baseline && arm.name == name) return &arm;
+  }
+  return nullptr;
+}
+
+/// A loaded artifact with its id.
+struct Item {
+  std::string id;
+  const PairsArtifact* artifact;
+  std::string subject;
+};
+
+/// Everything that judge_variant works with.
+struct Case {
+  Evidence& evidence;
+  const Lock& lock;
+  const LockedVariant& variant;
+  VariantVerdict verdict;
+  std::vector<Item> confirming, nominating;
+};
+
+/// The announcement of a measurement must stand before it, with the same purpose and subject.
+void check_announcement(Case& c, const Item& item) {
+  const LedgerLine* listed = c.evidence.listing(item.id);
+  const PairsArtifact& a = *item.artifact;
+  const auto& lines = c.evidence.view().lines;
+  const bool in_range = a.open_seq >= 0 && a.open_seq < listed->seq;
+  const LedgerLine* open = in_range ? &lines[static_cast<size_t>(a.open_seq)] : nullptr;
+  if (!open || open->kind != "run_open" || listed->opens != a.open_seq) {
+    c.verdict.broken.push_back(fmt::format("{}/{} was not announced in the ledger before it ran", a.run, a.name));
+  } else if (open->purpose != purpose_name(a.purpose) || open->variant != a.variant || open->subject != item.subject) {
+    c.verdict.broken.push_back(
+        fmt::format("{}/{} is not what ledger line {} announced (purpose, variant or candidate differ)", a.run, a.name,
+                    open->seq + 1));
+  }
+}
+
+void load(Case& c, const std::vector<std::string>& ids) {
+  std::set<std::string> seen;
+  for (const std::string& id : ids) {
+    if (!seen.insert(id).second) {
+      c.verdict.broken.push_back(fmt::format("{}: object {} is listed twice", c.variant.name, id.substr(0, 12)));
+      continue;
+    }
+    const PairsArtifact* a = c.evidence.pairs(id, &c.verdict.broken);
+    if (!a) continue;
+    if (a->variant != c.variant.name) {
+      c.verdict.broken.push_back(
+          fmt::format("{}: the artifact {}/{} belongs to the variant {}", c.variant.name, a->run, a->name, a->variant));
+      continue;
+    }
+    const std::vector<std::string> faults = invalidities(*a, c.lock);
+    c.verdict.broken.insert(c.verdict.broken.end(), faults.begin(), faults.end());
+    const Arm* candidate = candidate_of(*a);
+    if (!faults.empty() || !candidate) continue;
+    const Item item{id, a, candidate_subject(candidate->source_sha256, candidate->config)};
+    check_announcement(c, item);
+    (a->purpose == Purpose::confirm ? c.confirming : c.nominating).push_back(item);
+  }
+}
+
+/// All confirming runs of the same candidate have to be there, and only of one candidate.
+void check_pooling(Case& c) {
+  if (c.confirming.empty()) return;
+  const std::string& subject = c.confirming.front().subject;
+  std::set<std::string> used;
+  for (const Item& item : c.confirming) {
+    used.insert(item.id);
+    if (item.subject != subject) {
+      c.verdict.broken.push_back(fmt::format("{}: the confirming runs are of different candidates", c.variant.name));
+      return;
+    }
+  }
+  for (const std::string& id : confirming_ids(c.evidence.view(), c.variant.name, subject)) {
+    if (used.count(id)) continue;
+    c.verdict.broken.push_back(fmt::format("{}: a confirming run of the same candidate is left out (artifacts/{})",
+                                           c.variant.name, c.evidence.listing(id)->name));
+  }
+}
+
+/// Number of confirming runs announced for a candidate, whether or not they came to an end.
+int announced(const LedgerView& view, const std::string& variant, const std::string& subject) {
+  int count = 0;
+  for (const LedgerLine& line : view.lines) {
+    if (line.kind == "goal") count = 0;
+    count += line.kind == "run_open" && line.purpose == "confirm" && line.variant == variant && line.subject == subject;
+  }
+  return count;
+}
+
+/// Largest agreed look that `pairs` reach, or 0.
+int look_for(const std::vector<int>& looks, size_t pairs) {
+  int best = 0;
+  for (const int look : looks) {
+    if (look <= static_cast<int>(pairs)) best = std::max(best, look);
+  }
+  return best;
+}
+
+Comparison compare_one(const Case& c, const std::vector<Item>& items, const std::string& baseline, bool confirming) {
+  // of the pooled runs only those with the baseline's newest binary are of the same pair of binaries
+  std::string binary;
+  for (const Item& item : items) {
+    if (const Arm* arm = baseline_of(*item.artifact, baseline)) binary = arm->binary_sha256;
+  }
+  std::vector<PairTimes> pairs;
+  size_t pooled = 0;
+  for (const Item& item : items) {
+    const Arm* arm = baseline_of(*item.artifact, baseline);
+    if (!arm || arm->binary_sha256 != binary) continue;
+    const std::vector<PairTimes> more = pair_times(*item.artifact, baseline);
+    pairs.insert(pairs.end(), more.begin(), more.end());
+    ++pooled;
+  }
+  const Criteria& criteria = c.lock.criteria;
+  CompareRules rules;
+  rules.limit = c.variant.target * (1 - criteria.margin);
+  rules.rate_tolerance = criteria.rate_tolerance;
+  const double looks = static_cast<double>(std::max<size_t>(criteria.looks.size(), 1));
+  const int opened = confirming ? announced(c.evidence.view(), c.variant.name, items.front().subject) : 1;
+  rules.alpha = criteria.alpha / looks * std::ldexp(1.0, 1 - std::max(opened, 1));
+  if (!confirming) return compare_pairs(pairs, rules);
+  const int look = look_for(criteria.looks, pairs.size());
+  if (pooled == 1 && look > 0) pairs.resize(static_cast<size_t>(look));
+  Comparison out = compare_pairs(pairs, rules);
+  if (look == 0) {
+    out.verdict = Verdict::open;
+    out.reason =
+        fmt::format("{} of the {} agreed pairs were measured", pairs.size(),
+                    criteria.looks.empty() ? 0 : *std::min_element(criteria.looks.begin(), criteria.looks.end()));
+  }
+  return out;
+}
+
+bool same_json(const std::string& a, const std::string& b) {
+  const std::optional<Json> x = parse_json(a), y = parse_json(b);
+  // compared without regard to the order of keys
+  return x && y && nlohmann::json::parse(x->dump()) == nlohmann::json::parse(y->dump());
+}
+
+/// Why the arm's config is not the winner of a cold full tune, or empty.
+std::string tune_doubt(Case& c, const Arm& arm) {
+  if (arm.tune.empty()) return fmt::format("{} names no tune; only the winner of a cold full tune can pass", arm.name);
+  const TuneRecord* tune = c.evidence.tune(arm.tune, &c.verdict.broken);
+  if (!tune) return "its tune record is missing";
+  if (tune->variant != c.variant.name || tune->variant_hash != c.variant.hash || tune->arm != arm.name) {
+    c.verdict.broken.push_back(
+        fmt::format("{}: the tune {}/{} is of another variant or arm", c.variant.name, tune->run, tune->name));
+  }
+  if (!same_json(tune->winner, arm.config)) {
+    c.verdict.broken.push_back(fmt::format("{}: {} did not run the winner of the tune {}/{}", c.variant.name, arm.name,
+                                           tune->run, tune->name));
+  }
+  if (!tune->winner_source_sha256.empty() && tune->winner_source_sha256 != arm.source_sha256) {
+    c.verdict.broken.push_back(fmt::format("{}: the source of {} is not the one that the tune {}/{} found",
+                                           c.variant.name, arm.name, tune->run, tune->name));
+  }
+  if (!tune->started_cold) return fmt::format("the tune of {} did not start cold", arm.name);
+  if (tune->ended_by != "converged")
+    return fmt::format("the tune of {} was ended by a limit before it converged", arm.name);
+  if (!tune->full) return fmt::format("the tune of {} was not run at full effort", arm.name);
+  return "";
+}
+
+/// Compares with every registered baseline that `items` measured.
+void compare_all(Case& c, const std::vector<Item>& items, bool confirming) {
+  for (const LockedBaseline& baseline : c.lock.baselines) {
+    const Arm* last = nullptr;
+    const PairsArtifact* from = nullptr;
+    for (const Item& item : items) {
+      if (const Arm* arm = baseline_of(*item.artifact, baseline.name)) {
+        last = arm;
+        from = item.artifact;
+      }
+    }
+    if (!last) continue;
+    BaselineVerdict b;
+    b.name = baseline.name;
+    b.comparison = compare_one(c, items, baseline.name, confirming);
+    b.seconds = arm_seconds(*from, baseline.name);
+    b.confirmed = confirming;
+    b.full_tune = !last->has_tuner || tune_doubt(c, *last).empty();
+    c.verdict.baselines.push_back(std::move(b));
+  }
+  if (items.empty()) return;
+  const PairsArtifact& newest = *items.back().artifact;
+  if (const Arm* arm = candidate_of(newest)) c.verdict.candidate_seconds = arm_seconds(newest, arm->name);
+}
+
+/// Best baseline, and bounds that hold against all of them.
+void combine(Case& c) {
+  VariantVerdict& v = c.verdict;
+  if (v.baselines.empty()) return;
+  v.measured = true;
+  v.ratio = v.lcb = v.ucb = std::numeric_limits<double>::infinity();
+  bool all_pass = true, any_fail = false;
+  for (const BaselineVerdict& b : v.baselines) {
+    if (b.comparison.ratio < v.ratio) {
+      v.ratio = b.comparison.ratio;
+      v.best_baseline = b.name;
+      v.best = b.comparison;
+    }
+    v.lcb = std::min(v.lcb, b.comparison.lcb);
+    v.ucb = std::min(v.ucb, b.comparison.ucb);
+    all_pass = all_pass && b.comparison.verdict == Verdict::pass;
+    any_fail = any_fail || b.comparison.verdict == Verdict::fail;
+    if (b.comparison.verdict != Verdict::pass && (v.reason.empty() || b.comparison.verdict == Verdict::fail)) {
+      v.reason = fmt::format("against {}: {}", b.name, b.comparison.reason);
+    }
+  }
+  v.pairs = v.best.pairs;
+  v.met_point = v.ratio >= v.limit;
+  v.verdict = any_fail ? Verdict::fail : all_pass ? Verdict::pass : Verdict::open;
+  v.undecided = v.verdict == Verdict::open;
+  if (v.verdict == Verdict::pass) v.reason.clear();
+}
+
+/// A registered baseline that no confirming run has must be slower than the best one in a nomination.
+std::string unconfirmed_baseline(const Case& c) {
+  for (const LockedBaseline& baseline : c.lock.baselines) {
+    bool settled = false;
+    for (const BaselineVerdict& b : c.verdict.baselines) settled = settled || b.name == baseline.name;
+    for (const Item& item : c.nominating) {
+      const double own = arm_seconds(*item.artifact, baseline.name);
+      const double best = arm_seconds(*item.artifact, c.verdict.best_baseline);
+      settled = settled || (own > 0 && best > 0 && own > kNearBest * best);
+    }
+    if (!settled) return fmt::format("the registered baseline {} was not measured", baseline.name);
+  }
+  return "";
+}
+
+void hold_back(VariantVerdict& v, std::string reason) {
+  if (reason.empty() || v.verdict == Verdict::fail) return;
+  v.verdict = Verdict::open;
+  v.undecided = false;
+  v.reason = std::move(reason);
+}
+
+void judge_confirmed(Case& c) {
+  compare_all(c, c.confirming, true);
+  combine(c);
+  const Arm* candidate = candidate_of(*c.confirming.back().artifact);
+  hold_back(c.verdict, tune_doubt(c, *candidate));
+  hold_back(c.verdict, unconfirmed_baseline(c));
+  for (const BaselineVerdict& b : c.verdict.baselines) {
+    if (!b.full_tune) hold_back(c.verdict, fmt::format("{}: not a full tune of its own", b.name));
+  }
+  for (const Item& item : c.confirming) hold_back(c.verdict, refusal(*item.artifact));
+}
+
+}  // namespace
+
+std::string rules_sha256() { return HC_RULES_SHA256; }
+
+std::string candidate_subject(const std::string& source_sha256, const std::string& config) {
+  const std::optional<Json> json = parse_json(config);
+  // sorted keys, so that the same config written in another order is the same candidate
+  const std::string canonical = json ? nlohmann::json::parse(json->dump()).dump() : config;
+  return sha256_hex(source_sha256 + "\n" + canonical);
+}
+
+std::vector<std::string> confirming_ids(const LedgerView& view, const std::string& variant,
+                                        const std::string& subject) {
+  std::set<int64_t> opens;
+  std::vector<std::string> out;
+  for (const LedgerLine& line : view.lines) {
+    if (line.kind == "goal") {
+      opens.clear();
+      out.clear();
+    }
+    if (line.kind == "run_open" && line.purpose == "confirm" && line.variant == variant && line.subject == subject) {
+      opens.insert(line.seq);
+    }
+    if (line.kind != "object" || !opens.count(line.opens) || line.variant != variant) continue;
+    if (std::find(out.begin(), out.end(), line.object) == out.end()) out.push_back(line.object);
+  }
+  return out;
+}
+
+double lowest_ratio(const PairsArtifact& artifact, const Lock& lock) {
+  double lowest = 0;
+  for (const LockedBaseline& baseline : lock.baselines) {
+    const std::vector<PairTimes> pairs = pair_times(artifact, baseline.name);
+    if (pairs.empty()) continue;
+    const double ratio = compare_pairs(pairs, {}).ratio;
+    if (lowest == 0 || ratio < lowest) lowest = ratio;
+  }
+  return lowest;
+}
+
+VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::string& variant,
+                             const std::vector<std::string>& ids) {
+  VariantVerdict none;
+  none.name = variant;
+  none.reason = "not measured yet";
+  const auto locked = std::find_if(lock.variants.begin(), lock.variants.end(),
+                                   [&](const LockedVariant& v) { return v.name == variant; });
+  if (locked == lock.variants.end()) {
+    none.broken.push_back(fmt::format("the variant {} is not in the lock", variant));
+    return none;
+  }
+  Case c{evidence, lock, *locked, {}, {}, {}};
+  c.verdict.name = variant;
+  c.verdict.limit = locked->target * (1 - lock.criteria.margin);
+  load(c, ids);
+  check_pooling(c);
+  if (!c.confirming.empty()) {
+    judge_confirmed(c);
+  } else if (!c.nominating.empty()) {
+    // only the newest nomination speaks of the present candidate
+    const std::vector<Item> newest{c.nominating.back()};
+    compare_all(c, newest, false);
+    combine(c);
+    hold_back(c.verdict, "only nominated; a confirming run is needed");
+  }
+  if (!c.verdict.measured && c.verdict.reason.empty()) c.verdict.reason = "not measured yet";
+  return c.verdict;
+}
+
+}  // namespace hc::ledger

@@ -1,0 +1,218 @@
+// Rules that a paired measurement has to keep before its numbers count.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "ledger/judge.h"
+
+namespace hc::ledger {
+namespace {
+
+constexpr size_t kSamplesToCompare = 5;  ///< shorter sample vectors may be equal by chance
+constexpr double kVoidShare = 0.2;       ///< above this share of void pairs the machine was too restless
+constexpr double kCeilingSlack = 1.02;   ///< a reading may not beat the read rate of the same run by more
+
+using Sentences = std::vector<std::string>;
+
+const Arm* find_arm(const PairsArtifact& a, const std::string& name) {
+  for (const Arm& arm : a.arms) {
+    if (arm.name == name) return &arm;
+  }
+  return nullptr;
+}
+
+void check_arms(const PairsArtifact& a, const std::string& where, Sentences* out) {
+  int candidates = 0;
+  std::set<std::string> names;
+  for (const Arm& arm : a.arms) {
+    candidates += arm.role == Role::candidate;
+    if (!names.insert(arm.name).second) out->push_back(fmt::format("{} names the arm {} twice", where, arm.name));
+  }
+  if (candidates != 1) out->push_back(fmt::format("{} has {} candidate arms; one is needed", where, candidates));
+}
+
+void check_reading(const PairsArtifact& a, const Reading& r, const std::string& where, Sentences* out) {
+  const Arm* arm = find_arm(a, r.arm);
+  if (!arm) {
+    out->push_back(fmt::format("{} is of the arm \"{}\", which is not declared", where, r.arm));
+    return;
+  }
+  if (r.blocks.empty()) out->push_back(fmt::format("{} has no timed block", where));
+  for (const Block& block : r.blocks) {
+    if (!std::isfinite(block.seconds) || block.seconds <= 0 || block.launches < 1) {
+      out->push_back(fmt::format("{} has a block of {} s for {} launches; both must be positive", where, block.seconds,
+                                 block.launches));
+      break;
+    }
+  }
+  if (r.binary_sha256 != arm->binary_sha256) {
+    out->push_back(fmt::format("{} ran a binary whose hash is not the one declared for {}", where, r.arm));
+  }
+  if (r.inputs_sha256.empty()) out->push_back(fmt::format("{} has no checksum of its inputs", where));
+}
+
+/// Every arm once, the same inputs for all of them.
+void check_round(const PairsArtifact& a, const Pair& pair, const std::string& where, Sentences* out) {
+  std::set<std::string> seen;
+  for (const Reading& r : pair.readings) {
+    check_reading(a, r, fmt::format("{}, {}", where, r.arm), out);
+    if (!seen.insert(r.arm).second) out->push_back(fmt::format("{} has two readings of {}", where, r.arm));
+    if (r.inputs_sha256 != pair.readings.front().inputs_sha256) {
+      out->push_back(fmt::format("{}: {} and {} were given different inputs", where, pair.readings.front().arm, r.arm));
+    }
+  }
+  for (const Arm& arm : a.arms) {
+    if (!seen.count(arm.name)) out->push_back(fmt::format("{} has no reading of {}", where, arm.name));
+  }
+}
+
+/// Each reading comes from a process of its own, later than the one before, with samples of its own.
+void check_processes(const PairsArtifact& a, const std::string& where, Sentences* out) {
+  std::set<std::pair<int64_t, double>> processes;
+  std::map<std::vector<double>, size_t> samples;
+  double last_mid = -1e300;
+  size_t index = 0;
+  for (const Pair& pair : a.pairs) {
+    ++index;
+    for (const Reading& r : pair.readings) {
+      if (!processes.emplace(r.pid, r.started_s).second) {
+        out->push_back(
+            fmt::format("{}, pair {}: process {} serves two readings; each needs a fresh one", where, index, r.pid));
+      }
+      if (r.mid_s <= last_mid || r.mid_s < r.started_s) {
+        out->push_back(
+            fmt::format("{}, pair {}: the times of {} are not in the order of the run", where, index, r.arm));
+      }
+      last_mid = r.mid_s;
+      if (r.blocks.size() < kSamplesToCompare) continue;
+      std::vector<double> vector;
+      for (const Block& block : r.blocks) vector.push_back(block.seconds);
+      const auto [it, fresh] = samples.emplace(std::move(vector), index);
+      if (!fresh) {
+        out->push_back(fmt::format("{}: pairs {} and {} hold the very same samples", where, it->second, index));
+      }
+    }
+  }
+}
+
+/// Who of candidate and baseline ran first has to change from one valid pair to the next.
+void check_order(const PairsArtifact& a, const std::string& where, Sentences* out) {
+  for (const Arm& arm : a.arms) {
+    if (arm.role != Role::baseline) continue;
+    int last = -1;
+    for (size_t k = 0; k < a.pairs.size(); ++k) {
+      if (!a.pairs[k].valid) continue;
+      for (const Reading& r : a.pairs[k].readings) {
+        const Arm* who = find_arm(a, r.arm);
+        if (!who || (who != &arm && who->role != Role::candidate)) continue;
+        const int first = who->role == Role::candidate;
+        if (first == last) {
+          out->push_back(
+              fmt::format("{}: the order of candidate and {} does not alternate at pair {}", where, arm.name, k + 1));
+          return;
+        }
+        last = first;
+        break;
+      }
+    }
+  }
+}
+
+/// The per-call time of a reading, median over its blocks.
+double reading_seconds(const Reading& r) {
+  std::vector<double> times;
+  for (const Block& block : r.blocks) times.push_back(block.seconds / static_cast<double>(block.launches));
+  return median(std::move(times));
+}
+
+const Reading* reading_of(const Pair& pair, const std::string& arm) {
+  for (const Reading& r : pair.readings) {
+    if (r.arm == arm) return &r;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<std::string> invalidities(const PairsArtifact& a, const Lock& lock) {
+  Sentences out;
+  const std::string where = fmt::format("{}/{}", a.run, a.name);
+  if (a.task != lock.task) out.push_back(fmt::format("{} is of the task {}, not of {}", where, a.task, lock.task));
+  const auto locked = std::find_if(lock.variants.begin(), lock.variants.end(),
+                                   [&](const LockedVariant& v) { return v.name == a.variant; });
+  if (locked == lock.variants.end()) {
+    out.push_back(fmt::format("{} is of the variant {}, which the lock does not have", where, a.variant));
+  } else if (locked->hash != a.variant_hash) {
+    out.push_back(
+        fmt::format("{} measured another kernel, shape or dtype than the locked variant {}", where, a.variant));
+  } else if (locked->work.unit != a.work.unit || locked->work.amount != a.work.amount) {
+    out.push_back(fmt::format("{} counts another amount of work than the locked variant {}", where, a.variant));
+  }
+  check_arms(a, where, &out);
+  size_t valid = 0;
+  for (size_t k = 0; k < a.pairs.size(); ++k) {
+    const std::string here = fmt::format("{}, pair {}", where, k + 1);
+    if (!a.pairs[k].valid) {
+      if (a.pairs[k].rule.empty()) out.push_back(fmt::format("{} is void without a rule that says why", here));
+      continue;
+    }
+    ++valid;
+    check_round(a, a.pairs[k], here, &out);
+  }
+  if (valid == 0) out.push_back(fmt::format("{} has no valid pair", where));
+  check_processes(a, where, &out);
+  check_order(a, where, &out);
+  return out;
+}
+
+std::string refusal(const PairsArtifact& a) {
+  size_t invalid = 0;
+  for (size_t k = 0; k < a.pairs.size(); ++k) {
+    invalid += !a.pairs[k].valid;
+    for (const Reading& r : a.pairs[k].readings) {
+      const Arm* arm = find_arm(a, r.arm);
+      if (!a.pairs[k].valid || !arm) continue;
+      if (!r.correct || r.nonfinite > 0) return fmt::format("wrong answer of {} in pair {}", r.arm, k + 1);
+      const double bytes = a.work.amount - a.cache_bytes;
+      if (a.work.unit != "GB/s" || a.read_gbs <= 0 || bytes <= 0 || arm->role == Role::ceiling) continue;
+      const double rate = bytes / reading_seconds(r) * 1e-9;
+      if (rate > kCeilingSlack * a.read_gbs) {
+        return fmt::format(
+            "{} claims {:.1f} GB/s beyond its cache in pair {}, above the read rate {:.1f} GB/s of the same run", r.arm,
+            rate, k + 1, a.read_gbs);
+      }
+    }
+  }
+  if (static_cast<double>(invalid) > kVoidShare * static_cast<double>(a.pairs.size())) {
+    return fmt::format("{} of {} pairs are void: the machine was too restless", invalid, a.pairs.size());
+  }
+  return "";
+}
+
+std::vector<PairTimes> pair_times(const PairsArtifact& a, const std::string& baseline) {
+  std::vector<PairTimes> out;
+  const auto candidate =
+      std::find_if(a.arms.begin(), a.arms.end(), [](const Arm& arm) { return arm.role == Role::candidate; });
+  if (candidate == a.arms.end()) return out;
+  for (const Pair& pair : a.pairs) {
+    const Reading* b = reading_of(pair, baseline);
+    const Reading* c = reading_of(pair, candidate->name);
+    if (!pair.valid || !b || !c) continue;
+    out.push_back({std::log(reading_seconds(*b)), std::log(reading_seconds(*c)), b->mid_s, c->mid_s});
+  }
+  return out;
+}
+
+double arm_seconds(const PairsArtifact& a, const std::string& arm) {
+  std::vector<double> times;
+  for (const Pair& pair : a.pairs) {
+    const Reading* r = pair.valid ? reading_of(pair, arm) : nullptr;
+    if (r && !r->blocks.empty()) times.push_back(reading_seconds(*r));
+  }
+  return times.empty() ? 0 : median(std::move(times));
+}
+
+}  // namespace hc::ledger
