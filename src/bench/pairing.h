@@ -1,4 +1,4 @@
-// Interleaved pairs of fresh processes: the raw record behind every published ratio. No statistics here: those are the
+// Interleaved rounds of fresh processes: the raw record behind every published ratio. No statistics: those are the
 // ledger's.
 #pragma once
 
@@ -11,60 +11,80 @@
 #include "bench/protocol.h"
 #include "bench/worker_client.h"
 
+namespace hc::ledger {
+struct PairsArtifact;
+}
+
 namespace hc::bench {
 
-/// A file that an arm runs. Before each start its hash is taken; one that differs from `sha256` (if given) spoils the
+/// A file that an arm runs. Its hash is taken before each start; one that differs from `sha256` (if given) voids the
 /// pair.
 struct RunFile {
   std::string path;
   std::string sha256;
 };
 
-/// One side of a comparison.
+/// One hash for all files of an arm: that of the only file, or of the list of hashes.
+std::string combined_sha256(const std::vector<RunFile>& files);
+
+/// What the oracle says of the outputs of one run.
+struct OutputVerdict {
+  bool correct = true;
+  double worst_error = 0;  ///< largest error as a share of the bound
+  int64_t nonfinite = 0;   ///< outputs that are not finite where the reference is
+  std::string message;     ///< what is wrong
+};
+
+/// One implementation under measurement.
 struct Arm {
-  std::string name;  ///< "candidate", "onednn-3.5", ...
-  std::string role;  ///< "candidate" or "baseline"
-  std::vector<std::string> argv;
-  std::vector<std::string> env;
+  std::string name;               ///< "candidate", "onednn-3.2", ...
+  std::string role = "baseline";  ///< candidate, baseline, anchor, ceiling
+  std::vector<std::string> argv;  ///< its worker
+  std::vector<std::string> env;   ///< NAME=VALUE added to the worker's environment
   PrepareRequest prepare;
-  std::vector<RunFile> files;              ///< program, shared object, library
-  std::vector<std::string> output_sha256;  ///< outputs known to be right, by hash; others go to PairPlan::verify
+  std::vector<RunFile> files;  ///< shared object, library, script: what makes it this arm
 };
 
 /// How to measure; fixed before the first pair.
 struct PairPlan {
-  std::string run_id;                ///< its hash's first bit says whether the first pair is AB or BA
-  std::string purpose = "nominate";  ///< nominate, confirm, audit, aa
-  int pairs = 5;                     ///< valid pairs wanted
-  int max_invalid = 10;              ///< repeated pairs before giving up
+  std::string run_id;  ///< one bit of its hash says which arm runs first in the first pair
+  int pairs = 5;       ///< valid pairs wanted
+  int max_invalid = 10;
   TimeRequest time;
+  Limits limits;
   double canary_band = 0.15;  ///< largest relative distance from the campaign's first canaries
-  bool check_outputs = true;  ///< on poisoned outputs before, and on what the last timed launch left
+  bool check_outputs = true;  ///< on poisoned outputs before timing, and on what the last timed launch left
   std::string scratch_dir;    ///< for outputs to be verified; empty: a temporary folder
-  /// Judges outputs whose hashes are not yet known to be right; their files are gone afterwards. Null: any output
-  /// passes.
-  std::function<Status(const Arm& arm, const CheckReply& outputs)> verify;
+  /// Judges outputs with hashes not yet seen for this arm; their files are gone afterwards. Null: outputs are only
+  /// hashed.
+  std::function<Result<OutputVerdict>(const Arm& arm, const CheckReply& outputs)> verify;
+  /// Stands in for the canary in tests. Null: the real one.
+  std::function<CanaryReading()> canary;
 };
 
 /// What one fresh process of an arm gave.
 struct ArmRun {
-  int arm = 0;  ///< 0: A, 1: B
+  int arm = 0;  ///< position among the arms
   int64_t pid = 0;
   double start_unix_s = 0;
   double start_monotonic_s = 0;
+  double mid_monotonic_s = 0;  ///< of the timed blocks
   double end_monotonic_s = 0;
   std::vector<RunFile> files;  ///< as found
   PrepareReply prepared;
   TimeReply timed;
-  std::vector<std::string> output_sha256;  ///< of the checked outputs
-  std::string failure;                     ///< empty, or the diagnostic's message
+  OutputVerdict verdict;                         ///< the worse of before and after timing
+  std::vector<std::string> output_sha256;        ///< on poisoned outputs, before timing
+  std::vector<std::string> output_sha256_timed;  ///< left by the last timed launch; empty for kernels in place
+  std::string rule;                              ///< worker_failed, hash_mismatch, or empty
+  std::string message;
 };
 
-/// Pair k in the order in which it was run. An invalid one says by which rule: canary, worker_failed, hash_mismatch.
+/// A round: every arm once. A void one says by which rule: canary, worker_failed, hash_mismatch.
 struct PairRecord {
   int index = 0;             ///< number of the valid pair that it is or was meant to be
-  int attempt = 0;           ///< 0, or how many invalid ones came before it at this index
-  std::string order;         ///< "AB", "BA"
+  int attempt = 0;           ///< how many void ones came before it at this index
+  std::string order;         ///< "AB", "BA", "ABC", ...
   std::vector<ArmRun> runs;  ///< in order of running
   CanaryReading canary_before;
   CanaryReading canary_after;
@@ -77,29 +97,33 @@ struct PairRecord {
 struct CampaignRecord {
   std::string environment_open;  ///< JSON text of environment() at the begin
   std::string environment_close;
-  CanaryReading canary_reference;
-  std::vector<PairRecord> pairs;  ///< valid and invalid, in order of running
-  int valid_pairs = 0;
-  int invalid_pairs = 0;
-  bool stopped = false;  ///< the callback wanted no more
-  std::string failure;   ///< why it ended early, or empty
-  double opened_unix_s = 0;
-  double closed_unix_s = 0;
+  std::string opened_at;  ///< UTC
+  std::string closed_at;
   double opened_monotonic_s = 0;
   double closed_monotonic_s = 0;
+  CanaryReading canary_reference;
+  std::vector<PairRecord> pairs;  ///< valid and void, in order of running
+  int valid_pairs = 0;
+  int void_pairs = 0;
+  bool stopped = false;  ///< the callback wanted no more
+  std::string failure;   ///< why it ended without the pairs wanted, or empty
 };
 
-/// Called after each pair, valid or not, before the next one starts: store it. False ends the campaign.
+/// Called after each pair, valid or void, before the next one starts: store it. False ends the campaign.
 using OnPair = std::function<bool(const PairRecord& pair)>;
 
-/// Measures. wrong_answer when an output is refused by verify; otherwise a record, `failure` set when the pairs wanted
-/// did not come together. The caller holds the measurement lock (lock.h).
-Result<CampaignRecord> run_pairs(const Arm& a, const Arm& b, const PairPlan& plan, const OnPair& on_pair);
+/// Measures the arms in rounds, forwards and backwards in turn. measurement_failed for a plan that cannot be followed;
+/// otherwise a record, with `failure` set when the pairs wanted did not come together or an output was wrong. The
+/// caller holds the measurement lock (lock.h).
+Result<CampaignRecord> run_pairs(const std::vector<Arm>& arms, const PairPlan& plan, const OnPair& on_pair);
 
+/// Everything of one pair, and of the whole campaign, unrounded.
 nlohmann::ordered_json to_json(const PairRecord& pair);
-Result<PairRecord> pair_from_json(const nlohmann::ordered_json& json);
-/// The artifact (schema "hillclimb.artifact/1") without its ledger fields, which the caller adds: variant, goal hashes,
-/// source.
-nlohmann::ordered_json artifact_json(const Arm& a, const Arm& b, const PairPlan& plan, const CampaignRecord& record);
+nlohmann::ordered_json to_json(const CampaignRecord& record, const std::vector<Arm>& arms, const PairPlan& plan);
+/// Appends one pair to the evidence, every reading as a block of one launch.
+void append_pair(const PairRecord& pair, const std::vector<Arm>& arms, ledger::PairsArtifact* artifact);
+/// Arms, timer, machine, input and pairs of the evidence; task, variant, work and ledger fields are the caller's.
+void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, const PairPlan& plan,
+                   ledger::PairsArtifact* artifact);
 
 }  // namespace hc::bench

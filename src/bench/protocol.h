@@ -25,10 +25,10 @@ struct PrepareRequest {
   std::string operation;          ///< onednn: softmax, layer_norm, ...
   std::vector<std::string> args;  ///< onednn: tensor texts and scalars, as the candidate's arguments
   std::string library;            ///< onednn: path of the library; empty: the first that was found
-  int64_t bytes = 0;              ///< copy, memcpy: bytes read; as many are written
-  uint64_t seed = 0;              ///< inputs: Philox key; the stream is the parameter's index
-  int threads = 0;                ///< 0: all that the process may use
-  std::string slot = "main";      ///< a worker holds one subject per slot; prepare replaces it
+  int64_t bytes = 0;          ///< copy, memcpy: bytes read, as many are written; 0: those of the first tensor in `args`
+  uint64_t seed = 0;          ///< inputs: Philox key; the stream is the parameter's index
+  int threads = 0;            ///< 0: all that the process may use
+  std::string slot = "main";  ///< a worker holds one subject per slot; prepare replaces it
 };
 
 /// A library or a kind of subject that a worker offers.
@@ -54,7 +54,7 @@ struct PrepareReply {
   int64_t bytes = 0;  ///< inputs read once plus outputs written once
   double prepare_s = 0;
   bool in_place = false;      ///< a launch changes its own inputs, so that timed launches leave no checkable output
-  std::string inputs_sha256;  ///< of all input bytes, in order
+  std::string inputs_sha256;  ///< of the bytes of all tensor arguments and their positions
 };
 
 /// One written storage after a run.

@@ -22,7 +22,6 @@ struct Screened {
   std::vector<Block> blocks;
   std::vector<Block> anchor_blocks;
   PrepareReply prepared;
-  CheckReply check;  ///< empty when no folder was given
 };
 
 /// Holds one worker with the anchor in it and starts another when a candidate took it down.

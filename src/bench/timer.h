@@ -19,14 +19,15 @@ typedef int (*HillclimbTimerLaunch)(void* user, void* stream);
 
 /// What to measure. Times in seconds, sizes in bytes.
 typedef struct HillclimbTimerOptions {
-  int32_t abi;           ///< HILLCLIMB_TIMER_ABI
-  int32_t mode;          ///< HillclimbTimerMode
-  int32_t blocks;        ///< blocks to measure, at least 1
-  int32_t threads;       ///< threads that evict, those of the kernel; 0: all that this process may use
-  double min_block_s;    ///< launches of a block add up to at least this
-  double warmup_s;       ///< launches before the first block, at least one
-  int64_t flush_bytes;   ///< read before each launch; -1: twice the L2 of all cores; 0: no eviction
-  int64_t max_launches;  ///< of a block; 0: no limit
+  int32_t abi;            ///< HILLCLIMB_TIMER_ABI
+  int32_t mode;           ///< HillclimbTimerMode
+  int32_t blocks;         ///< blocks to measure, at least 1
+  int32_t threads;        ///< threads that evict, those of the kernel; 0: all that this process may use
+  double min_block_s;     ///< launches of a block add up to at least this
+  double warmup_s;        ///< launches before the first block, at least one
+  int64_t flush_bytes;    ///< read before each launch; -1: twice the L2 of all cores; 0: no eviction
+  int64_t max_launches;   ///< of a block; 0: no limit
+  int32_t plain_threads;  ///< evict with threads of its own: for kernels whose thread pool is not OpenMP's
 } HillclimbTimerOptions;
 
 /// One block: raw seconds per launch (in back-to-back mode one reading round `launches` launches).

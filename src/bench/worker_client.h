@@ -40,6 +40,10 @@ class Worker {
   Worker() = default;
   struct Reply;
   Result<std::unique_ptr<Reply>> call(const std::string& op, const std::string& line, double limit_s);
+  static Result<std::unique_ptr<Worker>> start_asking(const std::vector<std::string>& argv, const Limits& limits,
+                                                      const std::vector<std::string>& env, const std::string& hello);
+  friend Result<std::vector<Offer>> discover_offers(const std::vector<std::string>&, const std::vector<std::string>&,
+                                                    const std::vector<std::string>&);
   Diagnostic fail(const std::string& what);
   LineProcess process_;
   Limits limits_;
@@ -48,6 +52,11 @@ class Worker {
   pid_t pid_ = -1;
   bool alive_ = false;
 };
+
+/// What a worker offers, oneDNN libraries included: those of the system and those at `libraries` (paths).
+Result<std::vector<Offer>> discover_offers(const std::vector<std::string>& argv,
+                                           const std::vector<std::string>& libraries = {},
+                                           const std::vector<std::string>& env = {});
 
 /// argv of our own worker: this very program with the command `worker`.
 std::vector<std::string> own_worker();

@@ -1,0 +1,83 @@
+// The canary's two parts: a chain of multiply-adds in registers, and a read of a buffer larger than the L2 caches.
+#include "bench/canary.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "bench/json_reader.h"
+#include "bench/timer.h"
+
+namespace hc::bench {
+namespace {
+
+constexpr int kRepetitions = 5;
+constexpr int64_t kMultiplyAdds = int64_t{1} << 20;
+constexpr int64_t kWords = int64_t{4} << 20;  // 32 MiB
+
+/// Eight independent chains, so that the result depends on the clock and not on one latency.
+double compute_part() {
+  double chain[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (int64_t i = 0; i < kMultiplyAdds; ++i) {
+    for (double& value : chain) value = value * 0.999999 + 1e-7;
+  }
+  double sum = 0;
+  for (double value : chain) sum += value;
+  return sum;
+}
+
+void keep(double value) { asm volatile("" : : "r,m"(value) : "memory"); }
+
+double time_compute() {
+  const double begin = hillclimb_timer_now();
+#pragma omp parallel
+  keep(compute_part());
+  return hillclimb_timer_now() - begin;
+}
+
+double time_memory(const std::vector<uint64_t>& words) {
+  const double begin = hillclimb_timer_now();
+  uint64_t sum = 0;
+  const auto count = static_cast<int64_t>(words.size());
+#pragma omp parallel for reduction(+ : sum) schedule(static)
+  for (int64_t i = 0; i < count; ++i) sum += words[static_cast<size_t>(i)];
+  keep(static_cast<double>(sum));
+  return hillclimb_timer_now() - begin;
+}
+
+}  // namespace
+
+CanaryReading run_canary() {
+  static const std::vector<uint64_t> kBuffer(static_cast<size_t>(kWords), 3);
+  CanaryReading reading{1e30, 1e30, 0};
+  const double begin = hillclimb_timer_now();
+  for (int i = 0; i < kRepetitions; ++i) {
+    reading.compute_s = std::min(reading.compute_s, time_compute());
+    reading.memory_s = std::min(reading.memory_s, time_memory(kBuffer));
+  }
+  reading.mid_monotonic_s = (begin + hillclimb_timer_now()) / 2;
+  return reading;
+}
+
+double canary_distance(const CanaryReading& reading, const CanaryReading& reference) {
+  const auto relative = [](double value, double wanted) { return std::abs(value / wanted - 1); };
+  return std::max(relative(reading.compute_s, reference.compute_s), relative(reading.memory_s, reference.memory_s));
+}
+
+Json to_json(const CanaryReading& reading) {
+  return {
+      {"compute_s", reading.compute_s}, {"memory_s", reading.memory_s}, {"mid_monotonic_s", reading.mid_monotonic_s}};
+}
+
+Result<CanaryReading> canary_from_json(const Json& json) {
+  JsonReader reader(json);
+  CanaryReading value;
+  reader.required("compute_s", &value.compute_s);
+  reader.required("memory_s", &value.memory_s);
+  reader.required("mid_monotonic_s", &value.mid_monotonic_s);
+  return reader.finish(value);
+}
+
+}  // namespace hc::bench

@@ -1,0 +1,269 @@
+// Runs the rounds: one fresh process per arm, canaries between, void rounds repeated.
+#include "bench/pairing.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "bench/environment.h"
+#include "ledger/records.h"
+
+namespace hc::bench {
+namespace {
+
+constexpr int kReferenceCanaries = 5;
+constexpr int kFailuresInARow = 3;  ///< of one arm: more will not help
+
+double unix_s() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Hashes files, remembering those whose inode, size and time of change are as before.
+class FileHasher {
+ public:
+  /// Empty when the file cannot be read.
+  std::string hash(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return "";
+    const std::string identity =
+        fmt::format("{} {} {} {} {}", path, info.st_ino, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+    std::string& known = hashes_[identity];
+    if (!known.empty()) return known;
+    const std::optional<std::string> bytes = read_file(path);
+    if (bytes) known = sha256_hex(*bytes);
+    return known;
+  }
+
+ private:
+  std::map<std::string, std::string> hashes_;
+};
+
+std::vector<std::string> hashes_of(const CheckReply& reply) {
+  std::vector<std::string> hashes;
+  for (const OutputFile& output : reply.outputs) hashes.push_back(output.sha256);
+  return hashes;
+}
+
+CanaryReading median_canary(std::vector<CanaryReading> readings) {
+  const auto middle = [&](double CanaryReading::*part) {
+    std::sort(readings.begin(), readings.end(),
+              [&](const CanaryReading& a, const CanaryReading& b) { return a.*part < b.*part; });
+    return readings[readings.size() / 2].*part;
+  };
+  return {middle(&CanaryReading::compute_s), middle(&CanaryReading::memory_s), readings.back().mid_monotonic_s};
+}
+
+class Campaign {
+ public:
+  Campaign(const std::vector<Arm>& arms, const PairPlan& plan) : arms_(arms), plan_(plan), verdicts_(arms.size()) {}
+  CampaignRecord run(const OnPair& on_pair);
+
+ private:
+  PairRecord run_pair(int index, int attempt);
+  ArmRun run_arm(int arm);
+  Status measure(const Arm& arm, int number, ArmRun* run);
+  Status judge(Worker& worker, int number, bool timed, ArmRun* run);
+  Result<OutputVerdict> verify(Worker& worker, const Arm& arm, bool run_again);
+  void look_at_files(const Arm& arm, ArmRun* run);
+  bool hopeless(const PairRecord& pair);
+  CanaryReading canary() const { return plan_.canary ? plan_.canary() : run_canary(); }
+
+  const std::vector<Arm>& arms_;
+  const PairPlan& plan_;
+  FileHasher hasher_;
+  std::vector<std::map<std::vector<std::string>, OutputVerdict>> verdicts_;  ///< per arm, by output hashes
+  CanaryReading reference_;
+  CanaryReading last_canary_;
+  int failures_in_a_row_ = 0;
+  int failing_arm_ = -1;
+  int first_ = 0;
+};
+
+void Campaign::look_at_files(const Arm& arm, ArmRun* run) {
+  for (const RunFile& wanted : arm.files) {
+    run->files.push_back({wanted.path, hasher_.hash(wanted.path)});
+    const std::string& found = run->files.back().sha256;
+    if (!found.empty() && (wanted.sha256.empty() || wanted.sha256 == found)) continue;
+    run->rule = "hash_mismatch";
+    run->message = found.empty()
+                       ? wanted.path + " cannot be read"
+                       : fmt::format("{} has the hash {}, and {} is needed", wanted.path, found, wanted.sha256);
+  }
+}
+
+/// Has the outputs written out and judged; their files are removed.
+Result<OutputVerdict> Campaign::verify(Worker& worker, const Arm& arm, bool run_again) {
+  const bool temporary = plan_.scratch_dir.empty();
+  const std::string folder = temporary ? make_temp_folder("hillclimb-outputs") : plan_.scratch_dir;
+  const CheckReply outputs = HC_TRY(worker.check({.out_dir = folder, .run = run_again, .slot = arm.prepare.slot}));
+  Result<OutputVerdict> verdict = plan_.verify(arm, outputs);
+  for (const OutputFile& output : outputs.outputs) ::unlink(output.path.c_str());
+  std::error_code ignored;
+  if (temporary) std::filesystem::remove_all(folder, ignored);
+  return verdict;
+}
+
+/// Hashes the outputs and judges those that are new: of a launch on poisoned memory, or as timing left them.
+Status Campaign::judge(Worker& worker, int number, bool timed, ArmRun* run) {
+  const Arm& arm = arms_[static_cast<size_t>(number)];
+  const CheckReply reply = HC_TRY(worker.check({.out_dir = "", .run = !timed, .slot = arm.prepare.slot}));
+  const std::vector<std::string> hashes = hashes_of(reply);
+  (timed ? run->output_sha256_timed : run->output_sha256) = hashes;
+  if (!plan_.verify) return success();
+  auto& known = verdicts_[static_cast<size_t>(number)];
+  auto found = known.find(hashes);
+  if (found == known.end()) found = known.emplace(hashes, HC_TRY(verify(worker, arm, false))).first;
+  const OutputVerdict& verdict = found->second;
+  const bool worse = run->verdict.correct && !verdict.correct;
+  if (worse || (verdict.correct == run->verdict.correct && verdict.worst_error >= run->verdict.worst_error)) {
+    run->verdict = verdict;
+  }
+  return success();
+}
+
+Status Campaign::measure(const Arm& arm, int number, ArmRun* run) {
+  std::unique_ptr<Worker> worker = HC_TRY(Worker::start(arm.argv, plan_.limits, arm.env));
+  run->pid = worker->pid();
+  run->prepared = HC_TRY(worker->prepare(arm.prepare));
+  if (plan_.check_outputs) HC_TRY(judge(*worker, number, false, run));
+  TimeRequest request = plan_.time;
+  request.slot = arm.prepare.slot;
+  run->timed = HC_TRY(worker->time(request));
+  const std::vector<Block>& blocks = run->timed.blocks;
+  run->mid_monotonic_s = (blocks.front().mid_monotonic_s + blocks.back().mid_monotonic_s) / 2;
+  if (plan_.check_outputs && !run->prepared.in_place) HC_TRY(judge(*worker, number, true, run));
+  return worker->bye();
+}
+
+ArmRun Campaign::run_arm(int number) {
+  const Arm& arm = arms_[static_cast<size_t>(number)];
+  ArmRun run;
+  run.arm = number;
+  run.start_unix_s = unix_s();
+  run.start_monotonic_s = monotonic_s();
+  look_at_files(arm, &run);
+  if (run.rule.empty()) {
+    const Status measured = measure(arm, number, &run);
+    if (!measured.ok()) {
+      run.rule = "worker_failed";
+      run.message = measured.error().message;
+    }
+  }
+  run.end_monotonic_s = monotonic_s();
+  return run;
+}
+
+PairRecord Campaign::run_pair(int index, int attempt) {
+  PairRecord pair;
+  pair.index = index;
+  pair.attempt = attempt;
+  pair.canary_before = last_canary_;
+  const int count = static_cast<int>(arms_.size());
+  for (int i = 0; i < count && pair.valid; ++i) {
+    const int number = (index + first_) % 2 == 0 ? i : count - 1 - i;
+    pair.order += static_cast<char>('A' + number);
+    pair.runs.push_back(run_arm(number));
+    if (pair.runs.back().rule.empty()) continue;
+    pair.valid = false;
+    pair.rule = pair.runs.back().rule;
+    pair.message = arms_[static_cast<size_t>(number)].name + ": " + pair.runs.back().message;
+  }
+  pair.canary_after = last_canary_ = canary();
+  const double distance =
+      std::max(canary_distance(pair.canary_before, reference_), canary_distance(pair.canary_after, reference_));
+  if (pair.valid && !(distance <= plan_.canary_band)) {
+    pair.valid = false;
+    pair.rule = "canary";
+    pair.message =
+        fmt::format("the canary moved by {:.1f} %, and {:.1f} % is the limit", 100 * distance, 100 * plan_.canary_band);
+  }
+  return pair;
+}
+
+/// True when one arm fails again and again, so that repeating is of no use.
+bool Campaign::hopeless(const PairRecord& pair) {
+  if (pair.valid || pair.rule == "canary") {
+    failures_in_a_row_ = 0;
+    return false;
+  }
+  const int arm = pair.runs.back().arm;
+  failures_in_a_row_ = arm == failing_arm_ ? failures_in_a_row_ + 1 : 1;
+  failing_arm_ = arm;
+  return failures_in_a_row_ >= kFailuresInARow;
+}
+
+const ArmRun* wrong_run(const PairRecord& pair) {
+  for (const ArmRun& run : pair.runs) {
+    if (!run.verdict.correct) return &run;
+  }
+  return nullptr;
+}
+
+CampaignRecord Campaign::run(const OnPair& on_pair) {
+  CampaignRecord record;
+  record.environment_open = environment().dump();
+  record.opened_at = ledger::utc_now();
+  record.opened_monotonic_s = monotonic_s();
+  first_ = std::stoi(sha256_hex(plan_.run_id).substr(0, 1), nullptr, 16) & 1;
+  std::vector<CanaryReading> canaries;
+  for (int i = 0; i < kReferenceCanaries; ++i) canaries.push_back(canary());
+  record.canary_reference = reference_ = last_canary_ = median_canary(std::move(canaries));
+  for (int attempt = 0; record.valid_pairs < plan_.pairs;) {
+    record.pairs.push_back(run_pair(record.valid_pairs, attempt));
+    const PairRecord& pair = record.pairs.back();
+    attempt = pair.valid ? 0 : attempt + 1;
+    ++(pair.valid ? record.valid_pairs : record.void_pairs);
+    if (on_pair && !on_pair(pair)) {
+      record.stopped = true;
+      break;
+    }
+    if (const ArmRun* wrong = wrong_run(pair)) {
+      record.failure = "wrong answer of " + arms_[static_cast<size_t>(wrong->arm)].name + ": " + wrong->verdict.message;
+      break;
+    }
+    if (hopeless(pair) || record.void_pairs > plan_.max_invalid) {
+      record.failure =
+          fmt::format("{} pairs were void, the last by the rule {}: {}", record.void_pairs, pair.rule, pair.message);
+      break;
+    }
+  }
+  record.closed_at = ledger::utc_now();
+  record.closed_monotonic_s = monotonic_s();
+  record.environment_close = environment().dump();
+  return record;
+}
+
+Diagnostic refusal(std::string message) {
+  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
+}
+
+}  // namespace
+
+std::string combined_sha256(const std::vector<RunFile>& files) {
+  if (files.size() == 1) return files[0].sha256;
+  std::string list;
+  for (const RunFile& file : files) list += file.sha256 + "\n";
+  return sha256_hex(list);
+}
+
+Result<CampaignRecord> run_pairs(const std::vector<Arm>& arms, const PairPlan& plan, const OnPair& on_pair) {
+  if (arms.size() < 2 || arms.size() > 26) {
+    return refusal(fmt::format("a comparison has 2 to 26 arms, not {}", arms.size()));
+  }
+  if (plan.pairs < 1) return refusal(fmt::format("{} pairs cannot be measured; at least one is needed", plan.pairs));
+  return Campaign(arms, plan).run(on_pair);
+}
+
+}  // namespace hc::bench

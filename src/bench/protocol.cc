@@ -1,0 +1,245 @@
+// JSON forms of the protocol's structures.
+#include "bench/protocol.h"
+
+#include <cmath>
+
+#include "base/json.h"
+#include "bench/json_reader.h"
+
+namespace hc::bench {
+
+std::string_view mode_name(Mode mode) { return mode == Mode::single ? "single" : "back_to_back"; }
+
+namespace {
+
+Json outputs_json(const std::vector<OutputFile>& outputs) {
+  Json list = Json::array();
+  for (const OutputFile& output : outputs) {
+    list.push_back({{"index", output.index},
+                    {"name", output.name},
+                    {"dtype", std::string(dtype_name(output.dtype))},
+                    {"numel", output.numel},
+                    {"path", output.path},
+                    {"sha256", output.sha256},
+                    {"nan_count", output.nan_count}});
+  }
+  return list;
+}
+
+Mode read_mode(JsonReader& reader) {
+  std::string mode = "single";
+  reader.optional("mode", &mode);
+  if (mode == "back_to_back") return Mode::back_to_back;
+  if (mode != "single") reader.fail("`mode` is `" + mode + "`, not single or back_to_back");
+  return Mode::single;
+}
+
+}  // namespace
+
+Json to_json(const PrepareRequest& value) {
+  return {{"implementation", value.implementation},
+          {"manifest", value.manifest},
+          {"operation", value.operation},
+          {"args", value.args},
+          {"library", value.library},
+          {"bytes", value.bytes},
+          {"seed", value.seed},
+          {"threads", value.threads},
+          {"slot", value.slot}};
+}
+
+Json to_json(const CheckRequest& value) {
+  return {{"out_dir", value.out_dir}, {"run", value.run}, {"slot", value.slot}};
+}
+
+Json to_json(const TimeRequest& value) {
+  return {{"blocks", value.blocks},
+          {"min_block_s", value.min_block_s},
+          {"warmup_s", value.warmup_s},
+          {"mode", std::string(mode_name(value.mode))},
+          {"flush_bytes", value.flush_bytes},
+          {"max_launches", value.max_launches},
+          {"slot", value.slot}};
+}
+
+Json to_json(const HelloReply& value) {
+  Json offers = Json::array();
+  for (const Offer& offer : value.offers) {
+    offers.push_back(
+        {{"implementation", offer.implementation}, {"library", offer.library}, {"version", offer.version}});
+  }
+  return {{"protocol", value.protocol}, {"worker", value.worker}, {"backend", value.backend}, {"offers", offers}};
+}
+
+Json to_json(const PrepareReply& value) {
+  return {{"implementation", value.implementation},
+          {"version", value.version},
+          {"library", value.library},
+          {"detail", value.detail},
+          {"threads", value.threads},
+          {"bytes", value.bytes},
+          {"prepare_s", value.prepare_s},
+          {"in_place", value.in_place},
+          {"inputs_sha256", value.inputs_sha256}};
+}
+
+Json to_json(const CheckReply& value) { return {{"outputs", outputs_json(value.outputs)}}; }
+
+Json to_json(const Block& value) {
+  return {{"seconds", value.seconds},
+          {"launches", value.launches},
+          {"start_monotonic_s", value.start_monotonic_s},
+          {"mid_monotonic_s", value.mid_monotonic_s},
+          {"mid_unix_s", value.mid_unix_s},
+          {"mhz", value.mhz},
+          {"load1", value.load1},
+          {"voluntary_switches", value.voluntary_switches},
+          {"involuntary_switches", value.involuntary_switches}};
+}
+
+Json to_json(const TimeReply& value) {
+  Json blocks = Json::array();
+  for (const Block& block : value.blocks) blocks.push_back(to_json(block));
+  return {{"clock", value.clock},
+          {"mode", std::string(mode_name(value.mode))},
+          {"threads", value.threads},
+          {"flush_bytes", value.flush_bytes},
+          {"warmup_launches", value.warmup_launches},
+          {"empty_s", value.empty_s},
+          {"blocks", blocks}};
+}
+
+Result<PrepareRequest> prepare_request_from_json(const Json& json) {
+  JsonReader reader(json);
+  PrepareRequest value;
+  reader.required("implementation", &value.implementation);
+  reader.optional("manifest", &value.manifest);
+  reader.optional("operation", &value.operation);
+  reader.optional("args", &value.args);
+  reader.optional("library", &value.library);
+  reader.optional("bytes", &value.bytes);
+  reader.optional("seed", &value.seed);
+  reader.optional("threads", &value.threads);
+  reader.optional("slot", &value.slot);
+  return reader.finish(std::move(value));
+}
+
+Result<CheckRequest> check_request_from_json(const Json& json) {
+  JsonReader reader(json);
+  CheckRequest value;
+  reader.optional("out_dir", &value.out_dir);
+  reader.optional("run", &value.run);
+  reader.optional("slot", &value.slot);
+  return reader.finish(std::move(value));
+}
+
+Result<TimeRequest> time_request_from_json(const Json& json) {
+  JsonReader reader(json);
+  TimeRequest value;
+  reader.optional("blocks", &value.blocks);
+  reader.optional("min_block_s", &value.min_block_s);
+  reader.optional("warmup_s", &value.warmup_s);
+  reader.optional("flush_bytes", &value.flush_bytes);
+  reader.optional("max_launches", &value.max_launches);
+  reader.optional("slot", &value.slot);
+  value.mode = read_mode(reader);
+  return reader.finish(std::move(value));
+}
+
+Result<HelloReply> hello_reply_from_json(const Json& json) {
+  JsonReader reader(json);
+  HelloReply value;
+  reader.required("protocol", &value.protocol);
+  reader.required("worker", &value.worker);
+  reader.optional("backend", &value.backend);
+  reader.each("offers", [&](JsonReader& item) {
+    Offer offer;
+    item.required("implementation", &offer.implementation);
+    item.optional("library", &offer.library);
+    item.optional("version", &offer.version);
+    value.offers.push_back(std::move(offer));
+  });
+  return reader.finish(std::move(value));
+}
+
+Result<PrepareReply> prepare_reply_from_json(const Json& json) {
+  JsonReader reader(json);
+  PrepareReply value;
+  reader.required("implementation", &value.implementation);
+  reader.required("version", &value.version);
+  reader.optional("library", &value.library);
+  reader.optional("detail", &value.detail);
+  reader.required("threads", &value.threads);
+  reader.required("bytes", &value.bytes);
+  reader.optional("prepare_s", &value.prepare_s);
+  reader.optional("in_place", &value.in_place);
+  reader.optional("inputs_sha256", &value.inputs_sha256);
+  return reader.finish(std::move(value));
+}
+
+Result<CheckReply> check_reply_from_json(const Json& json) {
+  JsonReader reader(json);
+  CheckReply value;
+  reader.each("outputs", [&](JsonReader& item) {
+    OutputFile output;
+    std::string dtype;
+    item.required("index", &output.index);
+    item.optional("name", &output.name);
+    item.required("dtype", &dtype);
+    item.required("numel", &output.numel);
+    item.optional("path", &output.path);
+    item.required("sha256", &output.sha256);
+    item.required("nan_count", &output.nan_count);
+    const std::optional<DType> type = dtype_from_name(dtype);
+    if (type)
+      output.dtype = *type;
+    else
+      item.fail("`dtype` is `" + dtype + "`, which is no element type");
+    value.outputs.push_back(std::move(output));
+  });
+  return reader.finish(std::move(value));
+}
+
+namespace {
+
+Block read_block(JsonReader& reader) {
+  Block value;
+  reader.required("seconds", &value.seconds);
+  reader.required("launches", &value.launches);
+  reader.optional("start_monotonic_s", &value.start_monotonic_s);
+  reader.required("mid_monotonic_s", &value.mid_monotonic_s);
+  reader.optional("mid_unix_s", &value.mid_unix_s);
+  reader.optional("mhz", &value.mhz);
+  reader.optional("load1", &value.load1);
+  reader.optional("voluntary_switches", &value.voluntary_switches);
+  reader.optional("involuntary_switches", &value.involuntary_switches);
+  if (value.seconds.empty()) reader.fail("a block has no readings");
+  for (double seconds : value.seconds) {
+    if (!(seconds > 0) || !std::isfinite(seconds)) reader.fail("a reading is not a positive number of seconds");
+  }
+  return value;
+}
+
+}  // namespace
+
+Result<Block> block_from_json(const Json& json) {
+  JsonReader reader(json);
+  Block value = read_block(reader);
+  return reader.finish(std::move(value));
+}
+
+Result<TimeReply> time_reply_from_json(const Json& json) {
+  JsonReader reader(json);
+  TimeReply value;
+  reader.optional("clock", &value.clock);
+  reader.required("threads", &value.threads);
+  reader.required("flush_bytes", &value.flush_bytes);
+  reader.optional("warmup_launches", &value.warmup_launches);
+  reader.optional("empty_s", &value.empty_s);
+  value.mode = read_mode(reader);
+  reader.each("blocks", [&](JsonReader& item) { value.blocks.push_back(read_block(item)); });
+  if (value.blocks.empty()) reader.fail("`blocks` is missing or empty");
+  return reader.finish(std::move(value));
+}
+
+}  // namespace hc::bench

@@ -1,0 +1,223 @@
+// Our worker: one request per line in, one reply per line out, until bye.
+#include <fcntl.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/numeric.h"
+#include "bench/json_reader.h"
+#include "bench/subject.h"
+#include "bench/timer.h"
+
+namespace hc::bench {
+namespace {
+
+constexpr const char* kWorkerName = "hillclimb-worker/1";
+
+int64_t count_nans(const Output& output) {
+  if (!is_floating(output.dtype)) return 0;
+  int64_t count = 0;
+  if (output.dtype == DType::f32) {
+    const auto* values = static_cast<const float*>(output.data);
+    for (int64_t i = 0; i < output.numel; ++i) count += values[i] != values[i];
+    return count;
+  }
+  for (int64_t i = 0; i < output.numel; ++i) count += std::isnan(load_double(output.data, output.dtype, i));
+  return count;
+}
+
+Result<OutputFile> store(const Output& output, const std::string& out_dir) {
+  const auto bytes = static_cast<size_t>(output.numel * dtype_bytes(output.dtype));
+  const std::string_view text(static_cast<const char*>(output.data), bytes);
+  OutputFile file{output.index, output.name, output.dtype, output.numel, "", sha256_hex(text), count_nans(output)};
+  if (out_dir.empty()) return file;
+  file.path = join_path(out_dir, std::to_string(output.index) + ".bin");
+  FILE* stream = std::fopen(file.path.c_str(), "wb");
+  const bool written = stream && std::fwrite(text.data(), 1, bytes, stream) == bytes;
+  if ((stream && std::fclose(stream) != 0) || !written) {
+    return Diagnostic{.code = Code::file_error, .message = "the output " + file.path + " cannot be written"};
+  }
+  return file;
+}
+
+class Server {
+ public:
+  /// The reply to one request line.
+  Json answer(const std::string& line);
+  bool done() const { return done_; }
+
+ private:
+  Result<Json> dispatch(const std::string& op, const Json& request);
+  Result<Json> hello(const Json& request);
+  Result<Json> prepare(const Json& request);
+  Result<Json> check(const Json& request);
+  Result<Json> time(const Json& request);
+  Result<Subject*> subject(const std::string& slot);
+  InputCache inputs_;
+  std::map<std::string, std::unique_ptr<Subject>> slots_;
+  bool greeted_ = false;
+  bool done_ = false;
+};
+
+Diagnostic refusal(std::string message) {
+  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
+}
+
+Result<Json> Server::hello(const Json& request) {
+  JsonReader reader(request);
+  int protocol = 0;
+  bool discover = false;
+  std::vector<std::string> libraries;
+  reader.required("protocol", &protocol);
+  reader.optional("discover", &discover);
+  reader.optional("libraries", &libraries);
+  HC_TRY(reader.finish(diag::Unit{}));
+  if (protocol != kProtocolVersion) {
+    return refusal("this worker speaks protocol " + std::to_string(kProtocolVersion) + ", and was asked for " +
+                   std::to_string(protocol));
+  }
+  greeted_ = true;
+  HelloReply reply{kProtocolVersion, kWorkerName, "cpu", {}};
+  for (const char* name : {"artifact", "copy", "memcpy", "canary"}) reply.offers.push_back({name, "", "1"});
+  if (discover) {
+    for (Offer& offer : onednn_offers(libraries)) reply.offers.push_back(std::move(offer));
+  }
+  return to_json(reply);
+}
+
+Result<Json> Server::prepare(const Json& json) {
+  const PrepareRequest request = HC_TRY(prepare_request_from_json(json));
+  const double begin = hillclimb_timer_now();
+  slots_.erase(request.slot);
+  std::unique_ptr<Subject> made = HC_TRY(make_subject(request, inputs_));
+  PrepareReply reply = made->reply();
+  slots_[request.slot] = std::move(made);
+  inputs_.trim();
+  reply.prepare_s = hillclimb_timer_now() - begin;
+  return to_json(reply);
+}
+
+Result<Subject*> Server::subject(const std::string& slot) {
+  const auto found = slots_.find(slot);
+  if (found == slots_.end()) return refusal("nothing is prepared in slot `" + slot + "`");
+  omp_set_num_threads(found->second->reply().threads);
+  return found->second.get();
+}
+
+Result<Json> Server::check(const Json& json) {
+  const CheckRequest request = HC_TRY(check_request_from_json(json));
+  Subject* const target = HC_TRY(subject(request.slot));
+  if (request.run) {
+    target->reset();
+    if (target->launch() != 0) return refusal("the launch failed");
+  }
+  if (!request.out_dir.empty()) {
+    const std::string why = make_folders(request.out_dir);
+    if (!why.empty()) return Diagnostic{.code = Code::file_error, .message = why};
+  }
+  CheckReply reply;
+  for (const Output& output : target->outputs()) reply.outputs.push_back(HC_TRY(store(output, request.out_dir)));
+  return to_json(reply);
+}
+
+int launch_subject(void* user, void*) { return static_cast<Subject*>(user)->launch(); }
+
+TimeReply reply_of(const HillclimbTimerResult& result, Mode mode) {
+  TimeReply reply{{}, mode, result.threads, result.flush_bytes, result.warmup_launches, result.empty_s, result.clock};
+  for (int b = 0; b < result.block_count; ++b) {
+    const HillclimbTimerBlock& from = result.blocks[b];
+    reply.blocks.push_back({std::vector<double>(from.seconds, from.seconds + from.readings), from.launches,
+                            from.start_monotonic_s, from.mid_monotonic_s, from.mid_unix_s, from.mhz, from.load1,
+                            from.voluntary_switches, from.involuntary_switches});
+  }
+  return reply;
+}
+
+Result<Json> Server::time(const Json& json) {
+  const TimeRequest request = HC_TRY(time_request_from_json(json));
+  Subject* const target = HC_TRY(subject(request.slot));
+  HillclimbTimerOptions options{};
+  options.abi = HILLCLIMB_TIMER_ABI;
+  options.mode = request.mode == Mode::single ? HILLCLIMB_TIMER_SINGLE : HILLCLIMB_TIMER_BACK_TO_BACK;
+  options.blocks = request.blocks;
+  options.threads = target->reply().threads;
+  options.min_block_s = request.min_block_s;
+  options.warmup_s = request.warmup_s;
+  options.flush_bytes = request.flush_bytes;
+  options.max_launches = request.max_launches;
+  options.plain_threads = target->plain_threads();
+  HillclimbTimerResult* result = nullptr;
+  const char* why = hillclimb_timer_run(&options, launch_subject, target, &result);
+  if (why) return refusal(why);
+  const TimeReply reply = reply_of(*result, request.mode);
+  hillclimb_timer_free(result);
+  return to_json(reply);
+}
+
+Result<Json> Server::dispatch(const std::string& op, const Json& request) {
+  if (op == "hello") return hello(request);
+  if (op == "bye") {
+    done_ = true;
+    return Json::object();
+  }
+  if (!greeted_) return refusal("say hello with the protocol's version before `" + op + "`");
+  if (op == "prepare") return prepare(request);
+  if (op == "check") return check(request);
+  if (op == "time") return time(request);
+  return refusal("`" + op + "` is none of hello, prepare, check, time and bye");
+}
+
+Json failed(const std::string& op, const Diagnostic& why) {
+  Json reply{{"ok", false}, {"op", op}, {"code", std::string(diag::code_slug(why.code))}, {"message", why.message}};
+  if (!why.help.empty()) reply["help"] = why.help;
+  return reply;
+}
+
+Json Server::answer(const std::string& line) {
+  const std::optional<Json> request = parse_json(line);
+  if (!request || !request->is_object()) return failed("", refusal("the request is not a JSON object"));
+  std::string op;
+  JsonReader reader(*request);
+  reader.required("op", &op);
+  const Result<diag::Unit> named = reader.finish(diag::Unit{});
+  if (!named.ok()) return failed(op, named.error());
+  const Result<Json> body = dispatch(op, *request);
+  if (!body.ok()) return failed(op, body.error());
+  Json reply{{"ok", true}, {"op", op}};
+  reply.update(body.value());
+  return reply;
+}
+
+bool write_line(int fd, std::string text) {
+  text += '\n';
+  size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) done += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace
+
+int worker_main() {
+  // Replies go to a private copy of standard output: what a library prints lands in standard error.
+  const int replies = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+  if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 70;
+  Server server;
+  for (std::string line; !server.done() && std::getline(std::cin, line);) {
+    if (line.empty()) continue;
+    const Json reply = server.answer(line);
+    if (!write_line(replies, reply.dump(-1, ' ', false, Json::error_handler_t::replace))) return 70;
+  }
+  return 0;
+}
+
+}  // namespace hc::bench
