@@ -157,12 +157,12 @@ inline vec<T, N> fmod(vec<T, N> a, vec<T, N> b) {
   } else if constexpr (__is_same(T, float)) {
     // Exact in double while the quotient has few bits: quotient * divisor then needs at most 53.
     const auto x = convert<double>(a), y = convert<double>(b);
-    const auto q = trunc(x / y);
-    const auto fits = (abs(q) < vec<double, N>(double(1 << 27))) & (abs(y) < vec<double, N>(kInf<double>));
-    if (all(fits)) return copysign(convert<float>(x - q * y), a);
-    return detail::each_lane<T>([](T x, T y) { return fmod(x, y); }, a, b);
+    const auto quotient = trunc(x / y);
+    const auto fits = (abs(quotient) < vec<double, N>(double(1 << 27))) & (abs(y) < vec<double, N>(kInf<double>));
+    if (all(fits)) return copysign(convert<float>(x - quotient * y), a);
+    return detail::each_lane<T>([](T p, T q) { return fmod(p, q); }, a, b);
   } else {
-    return detail::each_lane<T>([](T x, T y) { return fmod(x, y); }, a, b);
+    return detail::each_lane<T>([](T p, T q) { return fmod(p, q); }, a, b);
   }
 }
 
@@ -191,18 +191,18 @@ HCV_INLINE vec<T, N> remainder(vec<T, N> a, vec<T, N> b) {
   if constexpr (is_float<T>)
     return detail::float_remainder(fmod(a, b), b);
   else
-    return detail::each_lane<T>([](T x, T y) { return remainder(x, y); }, a, b);
+    return detail::each_lane<T>([](T p, T q) { return remainder(p, q); }, a, b);
 }
 template <class T, int N>
 HCV_INLINE vec<T, N> floor_divide(vec<T, N> a, vec<T, N> b) {
   if constexpr (is_float<T>)
     return detail::float_floor_divide(a, b, fmod(a, b));
   else
-    return detail::each_lane<T>([](T x, T y) { return floor_divide(x, y); }, a, b);
+    return detail::each_lane<T>([](T p, T q) { return floor_divide(p, q); }, a, b);
 }
 template <class T, int N>
 HCV_INLINE vec<T, N> trunc_divide(vec<T, N> a, vec<T, N> b) {
-  return detail::each_lane<T>([](T x, T y) { return trunc_divide(x, y); }, a, b);
+  return detail::each_lane<T>([](T p, T q) { return trunc_divide(p, q); }, a, b);
 }
 
 /// a * 2^b, wrapping; 0 where b is not in [0, bits).
@@ -219,11 +219,11 @@ HCV_INLINE T shift_right(T a, T b) {
 }
 template <class T, int N>
 HCV_INLINE vec<T, N> shift_left(vec<T, N> a, vec<T, N> b) {
-  return detail::each_lane<T>([](T x, T y) { return shift_left(x, y); }, a, b);
+  return detail::each_lane<T>([](T p, T q) { return shift_left(p, q); }, a, b);
 }
 template <class T, int N>
 HCV_INLINE vec<T, N> shift_right(vec<T, N> a, vec<T, N> b) {
-  return detail::each_lane<T>([](T x, T y) { return shift_right(x, y); }, a, b);
+  return detail::each_lane<T>([](T p, T q) { return shift_right(p, q); }, a, b);
 }
 
 }  // namespace hcv

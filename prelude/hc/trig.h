@@ -32,26 +32,27 @@ HCV_INLINE Circle<N> sin_cos_f32(vec<float, N> x) {
   return {bit_cast<float>(bit_cast<int32_t>(select(odd, c, s)) ^ sin_sign),
           bit_cast<float>(bit_cast<int32_t>(select(odd, s, c)) ^ cos_sign)};
 }
-template <int N>
-HCV_INLINE bool far_from_zero(vec<float, N> x) {
-  return any(abs(x) > vec<float, N>(0x1p20f));
+/// `near`, and f of the lanes that lie too far from zero for it.
+template <int N, class F>
+HCV_INLINE vec<float, N> patch_far(vec<float, N> x, vec<float, N> near, F f) {
+  const auto far = abs(x) > vec<float, N>(0x1p20f);
+  if (__builtin_expect(any(far), 0)) return select(far, each_lane<float>(f, x), near);
+  return near;
 }
 
 template <int N>
 inline vec<float, N> sin_f32(vec<float, N> x) {
-  if (far_from_zero(x)) return each_lane<float>([](float e) { return __builtin_sinf(e); }, x);
-  return select(x == vec<float, N>(0), x, sin_cos_f32(x).sin);
+  const auto near = select(x == vec<float, N>(0), x, sin_cos_f32(x).sin);
+  return patch_far(x, near, [](float e) { return __builtin_sinf(e); });
 }
 template <int N>
 inline vec<float, N> cos_f32(vec<float, N> x) {
-  if (far_from_zero(x)) return each_lane<float>([](float e) { return __builtin_cosf(e); }, x);
-  return sin_cos_f32(x).cos;
+  return patch_far(x, sin_cos_f32(x).cos, [](float e) { return __builtin_cosf(e); });
 }
 template <int N>
 inline vec<float, N> tan_f32(vec<float, N> x) {
-  if (far_from_zero(x)) return each_lane<float>([](float e) { return __builtin_tanf(e); }, x);
   const auto [s, c] = sin_cos_f32(x);
-  return select(x == vec<float, N>(0), x, s / c);
+  return patch_far(x, select(x == vec<float, N>(0), x, s / c), [](float e) { return __builtin_tanf(e); });
 }
 
 template <int N>
@@ -79,7 +80,6 @@ inline vec<float, N> pow_f32(vec<float, N> x, vec<float, N> y) {
   using L = vec<int64_t, N>;
   const V ax = abs(x);
   const auto plain = (ax > V(0)) & (ax < V(kInf<float>)) & (abs(y) < V(kInf<float>));
-  if (!all(plain)) return each_lane<float>([](float a, float b) { return __builtin_powf(a, b); }, x, y);
   const L root(__builtin_bit_cast(int64_t, 0x1.6a09e667f3bcdp-1));
   const L i = bit_cast<int64_t>(convert<double>(ax)) - root;
   const D f = bit_cast<double>((i & L(0xfffffffffffff)) + root) - D(1);
@@ -110,7 +110,9 @@ inline vec<float, N> pow_f32(vec<float, N> x, vec<float, N> y) {
   const V magnitude = convert<float>(q * power);
   const V half = y * V(0.5f);
   const V negative = select(y != trunc(y), V(kNan<float>), select(half != trunc(half), -magnitude, magnitude));
-  return select(x < V(0), negative, magnitude);
+  const V signed_power = select(x < V(0), negative, magnitude);
+  if (__builtin_expect(all(plain), 1)) return signed_power;
+  return select(plain, signed_power, each_lane<float>([](float a, float b) { return __builtin_powf(a, b); }, x, y));
 }
 
 }  // namespace detail
@@ -127,7 +129,7 @@ HCV_MATH(tan)
     else if constexpr (__is_same(T, float))                                     \
       return detail::name##_f32(a, b);                                          \
     else                                                                        \
-      return detail::each_lane<T>([](T x, T y) { return name(x, y); }, a, b);   \
+      return detail::each_lane<T>([](T p, T q) { return name(p, q); }, a, b);   \
   }                                                                             \
   HCV_INLINE float name(float a, float b) { return name(splat<float, 4>(a), splat<float, 4>(b))[0]; }
 HCV_MATH2(pow)
@@ -148,7 +150,7 @@ requires(!is_float<T>) HCV_INLINE T pow(T a, T b) {
 }
 template <class T, int N>
 requires(!is_float<T>) HCV_INLINE vec<T, N> pow(vec<T, N> a, vec<T, N> b) {
-  return detail::each_lane<T>([](T x, T y) { return pow(x, y); }, a, b);
+  return detail::each_lane<T>([](T p, T q) { return pow(p, q); }, a, b);
 }
 
 }  // namespace hcv
