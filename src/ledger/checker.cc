@@ -193,10 +193,11 @@ void compare_recorded(Check& c, const GoalShape& s, const VariantVerdict& v) {
   }
 }
 
+/// Whether the newest evidence of the shape was declared stale; a later measurement lifts it.
 bool marked_stale(const LedgerView& view, const GoalShape& shape) {
+  if (shape.evidence.empty()) return false;
   for (const LedgerLine& line : view.lines) {
-    const bool ours = std::find(shape.evidence.begin(), shape.evidence.end(), line.object) != shape.evidence.end();
-    if (line.kind == "stale" && line.variant == shape.name && ours) return true;
+    if (line.kind == "stale" && line.variant == shape.name && line.object == shape.evidence.back()) return true;
   }
   return false;
 }
