@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -64,6 +66,19 @@ Result<Built> build(const compile::Request& request, const knob::Config& config,
   Built built = HC_TRY(lower(request, config, site));
   HC_TRY(make_shared_object(site, &built));
   return built;
+}
+
+void remove_all_but(const std::string& folder, const Built& keep) {
+  // A file that cannot be removed only takes room.
+  std::error_code ignored;
+  const std::string stem = std::filesystem::path(keep.manifest.shared_object).filename().string();
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(stem) || name.find(keep.manifest.source_sha256) != std::string::npos) continue;
+    if (name.ends_with(".so") || name.ends_with(".json") || name.ends_with(".cc") || name.ends_with(".cpp")) {
+      std::filesystem::remove(entry.path(), ignored);
+    }
+  }
 }
 
 }  // namespace hc::tune

@@ -33,6 +33,9 @@ Status make_shared_object(const BuildSite& site, Built* built);
 /// lower and make_shared_object.
 Result<Built> build(const compile::Request& request, const knob::Config& config, const BuildSite& site);
 
+/// Removes what is in a folder of compiled kernels and is not this one's.
+void remove_all_but(const std::string& folder, const Built& keep);
+
 /// Storages of a program as a manifest lists them.
 std::vector<runtime::StorageInfo> storage_infos(const ir::Program& program);
 

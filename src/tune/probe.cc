@@ -45,6 +45,7 @@ ProbeRequest probe_request_from_json(const Json& json) {
   ProbeRequest r;
   r.manifest_path = json.value("manifest", r.manifest_path);
   r.files = json.value("files", r.files);
+  r.storages = json.value("storages", r.storages);
   r.oracle = json.value("oracle", r.oracle);
   r.config = json.value("config", r.config);
   r.limit_s = json.value("limit_s", r.limit_s);

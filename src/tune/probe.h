@@ -28,8 +28,10 @@ struct ProbeSetup {
 /// One config to check.
 struct ProbeRequest {
   std::string manifest_path;  ///< run this; empty: see `files` and `oracle`
-  std::vector<std::string>
-      files;                ///< raw bytes of outputs that somebody else made, by position among the returned tensors
+  /// Files with raw bytes of outputs that somebody else made: dense, by position among the returned tensors, or whole
+  /// storages by their number (`storages`). An empty path is an output that was not made.
+  std::vector<std::string> files;
+  bool storages = false;
   bool oracle = false;      ///< the oracle itself makes the outputs (for small tensors)
   std::string config;       ///< canonical text: decides block sizes and so the oracle's program
   double limit_s = 60;      ///< for load and run in the fork

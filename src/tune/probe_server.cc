@@ -227,27 +227,30 @@ ProbeAnswer Server::run_here(const Subject& subject, const ProbeRequest& request
   return judge(subject.program, subject.expected, buffers, request);
 }
 
-/// Outputs that a baseline wrote: dense tensors, by position among the returned ones; those it did not write are
-/// skipped.
+/// Outputs that somebody else wrote, compared as far as they are there.
 ProbeAnswer Server::run_files(const Subject& subject, const ProbeRequest& request) {
   Comparison comparison;
   size_t position = 0;
   for (const ExpectedTensor& want : subject.expected) {
-    if (position == request.files.size()) break;
-    const std::string& path = request.files[position++];
     const ir::Tensor& tensor = subject.program.tensor(want.tensor);
+    const size_t at = request.storages ? static_cast<size_t>(tensor.storage) : position++;
+    if (at >= request.files.size() || request.files[at].empty()) continue;
+    const int64_t numel = request.storages ? subject.program.storage(tensor.storage).numel : tensor.numel();
     std::string why;
-    const std::optional<std::string> bytes = read_file(path, &why);
-    if (!bytes) return failed(file_trouble(path, why));
-    if (static_cast<int64_t>(bytes->size()) != tensor.numel() * dtype_bytes(tensor.dtype)) {
-      return failed(file_trouble(path, fmt::format("{} bytes, and {} were expected for `{}`", bytes->size(),
-                                                   tensor.numel() * dtype_bytes(tensor.dtype), tensor.name)));
+    const std::optional<std::string> bytes = read_file(request.files[at], &why);
+    if (!bytes) return failed(file_trouble(request.files[at], why));
+    if (static_cast<int64_t>(bytes->size()) != numel * dtype_bytes(tensor.dtype)) {
+      return failed(
+          file_trouble(request.files[at], fmt::format("{} bytes, and {} were expected for `{}`", bytes->size(),
+                                                      numel * dtype_bytes(tensor.dtype), tensor.name)));
     }
     compare(
-        subject.program, want, bytes->data(), [](int64_t number) { return number; }, &comparison);
+        subject.program, want, bytes->data(),
+        [&](int64_t number) { return request.storages ? storage_offset(tensor, number) : number; }, &comparison);
   }
   ProbeAnswer answer;
   conclude(comparison, &answer);
+  if (comparison.checked == 0) return failed(file_trouble("no output", "there is nothing to compare"));
   return answer;
 }
 

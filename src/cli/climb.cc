@@ -1,0 +1,177 @@
+// The frame of a climb: goal, order of variants, verdict, report.
+#include "cli/climb.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "cli/evidence.h"
+#include "ledger/checker.h"
+#include "ledger/judge.h"
+#include "report/report.h"
+
+namespace hc::cli {
+namespace {
+
+const ledger::VariantVerdict* verdict_of(const ledger::CheckReport& report, const std::string& name) {
+  for (const ledger::VariantVerdict& v : report.variants) {
+    if (v.name == name) return &v;
+  }
+  return nullptr;
+}
+
+/// A failure of one variant that does not concern the others: no candidate, a wrong answer, a baseline that will not
+/// start.
+bool concerns_one_variant(Code code) {
+  return code == Code::no_config || code == Code::wrong_answer || code == Code::measurement_failed ||
+         code == Code::worker_failed || code == Code::out_of_bounds || code == Code::plan_refused ||
+         code == Code::backend_unsupported || code == Code::compile_failed;
+}
+
+}  // namespace
+
+std::string fresh_run_name(const std::string& artifacts, const std::string& task) {
+  const std::string base = fmt::format("{}-{}", task, ledger::utc_now().substr(0, 10));
+  std::string name = base;
+  for (int n = 2; file_exists(join_path(artifacts, name)); ++n) name = fmt::format("{}-{}", base, n);
+  return name;
+}
+
+Status Climb::open_goal() {
+  const bool there = file_exists(contract::goal_path(options_.artifacts));
+  if (there && !options_.fresh) {
+    goal_ = HC_TRY(contract::read_goal(options_.artifacts));
+    if (goal_.has_lock()) lock_ = HC_TRY(contract::read_lock(options_.artifacts, goal_.lock));
+    if (goal_.has_lock() && goal_.task == task_.name && lock_.task_sha256 == task_.sha256) {
+      if (goal_.status == "paused" || goal_.status == "blocked") {
+        return Diagnostic{Code::goal_error, fmt::format("the goal is {}, so nothing is measured", goal_.status)}.fix(
+            "`hillclimb status` shows why; --fresh starts a new run");
+      }
+      progress_.line(fmt::format("going on with run {}", goal_.run));
+      return success();
+    }
+    progress_.line(goal_.task == task_.name ? "the task file changed since the goal was made: starting a new run"
+                                            : fmt::format("archiving the goal of {}", goal_.task));
+  }
+  const std::string run = fresh_run_name(options_.artifacts, task_.name);
+  goal_ = HC_TRY(contract::create_goal(*store_, task_, run));
+  lock_ = HC_TRY(contract::read_lock(options_.artifacts, goal_.lock));
+  progress_.line(fmt::format("run {}: {} variants", run, task_.variants.size()));
+  return success();
+}
+
+Status Climb::start() {
+  task_ = HC_TRY(contract::read_task(options_.task_path));
+  for (const std::string& name : options_.variants) {
+    if (task_.variant(name)) continue;
+    std::string known;
+    for (const contract::TaskVariant& v : task_.variants) known += (known.empty() ? "" : ", ") + v.name;
+    return Diagnostic{Code::usage, fmt::format("the task {} has no variant `{}`", task_.name, name)}.fix(
+        "its variants are " + known);
+  }
+  if (task_.backend != "cpu") {
+    return Diagnostic{Code::not_available, fmt::format("the backend `{}` is not there", task_.backend)}.fix(
+        "the backend that this program has is cpu");
+  }
+  // Everything that can be found wrong without measuring is found before the first number.
+  for (const contract::TaskVariant& variant : task_.variants) {
+    const Subject subject = HC_TRY(subject_of(variant));
+    HC_TRY(compile::tile_ir(subject.request, {}));
+    for (const contract::TaskBaseline& baseline : task_.baselines) {
+      HC_TRY(baseline_contenders(baseline, task_, subject, context_));
+    }
+  }
+  site_.target = target::host();
+  site_.toolchain = HC_TRY(runtime::find_toolchain());
+  std::string why;
+  program_sha256_ = sha256_hex(read_file(context_.program, &why).value_or(""));
+  const std::string trouble = make_folders(options_.artifacts);
+  if (!trouble.empty()) {
+    return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", options_.artifacts, trouble)};
+  }
+  writer_ = HC_TRY(ledger::WriterLock::take(options_.artifacts, "climb"));
+  store_ = HC_TRY(ledger::Store::open(options_.artifacts, anchor_path(context_, options_.artifacts)));
+  for (const std::string& repair : store_->repairs()) progress_.line(repair);
+  return open_goal();
+}
+
+/// Variants that were never measured, in the task's order; when there is none, those that do not pass, worst first.
+std::vector<const contract::TaskVariant*> Climb::due() const {
+  const auto wanted = [&](const std::string& name) {
+    return options_.variants.empty() ||
+           std::find(options_.variants.begin(), options_.variants.end(), name) != options_.variants.end();
+  };
+  const ledger::CheckReport report =
+      ledger::check_goal({contract::goal_path(options_.artifacts), anchor_path(context_, options_.artifacts)});
+  std::vector<const contract::TaskVariant*> unmeasured;
+  for (const contract::TaskVariant& variant : task_.variants) {
+    const ledger::VariantVerdict* verdict = verdict_of(report, variant.name);
+    const auto shape = std::find_if(goal_.shapes.begin(), goal_.shapes.end(),
+                                    [&](const ledger::GoalShape& s) { return s.name == variant.name; });
+    const bool stale = shape != goal_.shapes.end() && shape->stale;
+    if (wanted(variant.name) && (!verdict || !verdict->measured || stale)) unmeasured.push_back(&variant);
+  }
+  if (!unmeasured.empty()) return unmeasured;
+  std::vector<const contract::TaskVariant*> failing;
+  for (const ledger::VariantVerdict& verdict : report.variants) {  // worst first
+    if (verdict.verdict != ledger::Verdict::pass && wanted(verdict.name))
+      failing.push_back(task_.variant(verdict.name));
+  }
+  return failing;
+}
+
+Status Climb::one_variant(const contract::TaskVariant& variant) {
+  Work work;
+  work.variant = &variant;
+  work.label = fmt::format("{}/{}", task_.name, variant.name);
+  work.subject = HC_TRY(subject_of(variant));
+  HC_TRY(tune_variant(work));
+  HC_TRY(check_candidate(work));
+  const std::vector<tune::Contender> best = HC_TRY(rivals(work));
+  HC_TRY(confirm(work, best));
+  measure_ceiling(work);
+  const ledger::VariantVerdict verdict = HC_TRY(contract::update_shape(*store_, variant.name, work.evidence));
+  progress_.line(fmt::format("{}  {:.3f} of {} [{:.3f}, {:.3f}] {}{}", work.label, verdict.ratio, verdict.best_baseline,
+                             verdict.lcb, verdict.ucb, ledger::verdict_name(verdict.verdict),
+                             verdict.reason.empty() ? "" : ": " + verdict.reason));
+  return success();
+}
+
+Result<int> Climb::conclude() {
+  progress_.now("checking");
+  const std::string anchor = anchor_path(context_, options_.artifacts);
+  const ledger::CheckReport report = ledger::check_goal({contract::goal_path(options_.artifacts), anchor});
+  progress_.line("the checker says:");
+  fmt::print("\n{}\n", report.text);
+  const Result<report::ReportPaths> paths =
+      report::write_report(options_.artifacts, goal_.run, join_path(options_.artifacts, goal_.run), {anchor, ""});
+  if (!paths.ok()) return paths.error();
+  fmt::print("report: {}\n        {}\n", paths.value().markdown, paths.value().html);
+  return report.exit_code;
+}
+
+Result<int> Climb::run() {
+  HC_TRY(start());
+  const std::vector<const contract::TaskVariant*> variants = due();
+  const auto& shapes = goal_.shapes;
+  again_ = !variants.empty() && std::all_of(variants.begin(), variants.end(), [&](const contract::TaskVariant* v) {
+    return std::any_of(shapes.begin(), shapes.end(), [&](const ledger::GoalShape& s) {
+      return s.name == v->name && !s.evidence.empty() && !s.stale;
+    });
+  });
+  if (variants.empty()) progress_.line("every variant passes: nothing is left to do");
+  if (again_)
+    progress_.line(fmt::format("{} variants do not pass: tuning them anew, the worst first", variants.size()));
+  for (const contract::TaskVariant* variant : variants) {
+    const Status status = one_variant(*variant);
+    if (status.ok()) continue;
+    if (!concerns_one_variant(status.error().code)) return status.error();
+    progress_.line(fmt::format("{}/{} was not measured:", task_.name, variant->name));
+    fmt::print("{}", diag::render(status.error()));
+  }
+  return conclude();
+}
+
+}  // namespace hc::cli

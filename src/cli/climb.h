@@ -1,0 +1,90 @@
+// The climb: start if there is none, then tune, measure and confirm every variant, then the verdict and the report.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/progress.h"
+#include "cli/subject.h"
+#include "contract/goal.h"
+#include "contract/task.h"
+#include "ledger/store.h"
+#include "tune/campaign.h"
+#include "tune/tune.h"
+
+namespace hc::cli {
+
+/// What the command line asks of a climb.
+struct ClimbOptions {
+  std::string task_path;
+  std::string artifacts = "artifacts";
+  std::vector<std::string> variants;  ///< only these; all when empty
+  bool fresh = false;                 ///< archive the goal that is there and start anew
+  std::optional<uint64_t> seed;
+  int64_t max_candidates = 0;  ///< per tune; 0: the task's own limit
+  double max_seconds = 0;
+  int pairs = 0;  ///< 0: as agreed in the goal's criteria
+};
+
+/// One climb of one task.
+class Climb {
+ public:
+  Climb(ClimbOptions options, const Context& context) : options_(std::move(options)), context_(context) {}
+  /// The checker's exit code, or why it could not go on; what was stored before stays.
+  Result<int> run();
+
+ private:
+  /// A variant on its way: what was found so far.
+  struct Work {
+    const contract::TaskVariant* variant = nullptr;
+    Subject subject;
+    std::string tune_id;  ///< object id of the tune that found the candidate
+    tune::Built built;    ///< the candidate
+    std::vector<std::string> evidence;
+    std::unique_ptr<tune::Probe> probe;
+    std::unique_ptr<tune::OutputJudge> judge;
+    tune::Contender candidate;
+    std::string label;  ///< task/variant
+  };
+
+  // climb.cc: the whole
+  Status start();
+  Status open_goal();
+  std::vector<const contract::TaskVariant*> due() const;
+  Status one_variant(const contract::TaskVariant& variant);
+  Result<int> conclude();
+  // climb_variant.cc: the steps of one variant
+  Status tune_variant(Work& work);
+  Status search_variant(Work& work, uint64_t seed);
+  Status check_candidate(Work& work);
+  Result<std::vector<tune::Contender>> rivals(Work& work);
+  Status confirm(Work& work, const std::vector<tune::Contender>& rivals);
+  void measure_ceiling(Work& work);
+  Result<std::string> store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
+                                  int64_t open_seq);
+  tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
+  // climb_resume.cc: what an earlier, interrupted run of the same name left
+  std::optional<std::pair<std::string, ledger::TuneRecord>> stored_tune(const Work& work) const;
+  std::optional<std::pair<std::string, ledger::PairsArtifact>> stored_pairs(const Work& work, ledger::Purpose purpose,
+                                                                            const std::string& rival) const;
+  std::string subject_hash(const Work& work) const;
+
+  ClimbOptions options_;
+  const Context& context_;
+  Progress progress_;
+  contract::Task task_;
+  std::optional<ledger::WriterLock> writer_;
+  std::optional<ledger::Store> store_;
+  ledger::Goal goal_;
+  ledger::Lock lock_;
+  tune::BuildSite site_;
+  std::string program_sha256_;
+  bool again_ = false;  ///< every variant was measured before: the failing ones are tuned anew
+};
+
+/// Name of a run that no folder under `artifacts` has yet: task and date, `-2`, `-3`, ... appended if need be.
+std::string fresh_run_name(const std::string& artifacts, const std::string& task);
+
+}  // namespace hc::cli

@@ -1,0 +1,59 @@
+// What an interrupted run left behind: finished tunes and measurements of the same run are used, the rest is done
+// again.
+#include <algorithm>
+
+#include "cli/climb.h"
+#include "ledger/judge.h"
+
+namespace hc::cli {
+
+std::string Climb::subject_hash(const Work& work) const {
+  return ledger::candidate_subject(work.candidate.arm.source_sha256, work.candidate.arm.config);
+}
+
+std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_tune(const Work& work) const {
+  if (again_) return std::nullopt;
+  const auto& lines = store_->view().lines;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, line->object);
+    if (!text.ok()) continue;
+    const Result<std::string> kind = ledger::artifact_kind(text.value(), line->name);
+    if (!kind.ok() || kind.value() != "tune") continue;
+    Result<ledger::TuneRecord> record = ledger::parse_tune(text.value(), line->name);
+    if (!record.ok() || record.value().variant_hash != work.variant->hash) continue;
+    // Another compiler or kernel might find another winner: such a tune does not speak for them.
+    if (record.value().compiler_sha256 != program_sha256_) continue;
+    if (record.value().kernel_sha256 != work.subject.kernel_sha256) continue;
+    return std::make_pair(line->object, std::move(record).value());
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<std::string, ledger::PairsArtifact>> Climb::stored_pairs(const Work& work,
+                                                                                 ledger::Purpose purpose,
+                                                                                 const std::string& rival) const {
+  if (again_) return std::nullopt;
+  const auto& lines = store_->view().lines;
+  const std::string subject = subject_hash(work);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, line->object);
+    if (!text.ok()) continue;
+    const Result<std::string> kind = ledger::artifact_kind(text.value(), line->name);
+    if (!kind.ok() || kind.value() != "pairs") continue;
+    Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), line->name);
+    if (!artifact.ok() || artifact.value().purpose != purpose || artifact.value().lock != goal_.lock) continue;
+    bool mine = false;
+    bool theirs = rival.empty();
+    for (const ledger::Arm& arm : artifact.value().arms) {
+      mine |=
+          arm.role == ledger::Role::candidate && ledger::candidate_subject(arm.source_sha256, arm.config) == subject;
+      theirs |= arm.name == rival;
+    }
+    if (mine && theirs) return std::make_pair(line->object, std::move(artifact).value());
+  }
+  return std::nullopt;
+}
+
+}  // namespace hc::cli

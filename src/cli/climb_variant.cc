@@ -1,0 +1,278 @@
+// The steps of one variant: cold tune, check, nomination, confirming pairs, ceiling.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/subprocess.h"
+#include "bench/lock.h"
+#include "cli/climb.h"
+#include "ledger/judge.h"
+#include "ledger/statistics.h"
+
+namespace hc::cli {
+namespace {
+
+constexpr const char* kCandidate = "hillclimb";
+constexpr double kNearBest = 1.02;
+constexpr int kCeilingPairs = 3;
+constexpr double kLockWait = 1800;
+constexpr int64_t kCheckSamples = 4096;
+
+/// A fresh seed per variant from one that a person can type again.
+uint64_t variant_seed(uint64_t seed, const std::string& variant) {
+  const std::string hash = sha256_hex(fmt::format("{} {}", seed, variant));
+  return std::stoull(hash.substr(0, 12), nullptr, 16);
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+
+}  // namespace
+
+tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what) {
+  tune::CampaignPlan plan;
+  plan.run_id = fmt::format("{}/{}/{}", goal_.run, work.variant->name, what);
+  plan.purpose = purpose;
+  plan.pairs = pairs;
+  plan.time.blocks = task_.effort.blocks;
+  plan.time.min_block_s = task_.effort.block_seconds;
+  plan.on_pair = [this, label = work.label, what, pairs](int done) {
+    progress_.now(fmt::format("{}  {}: {} of {} pairs", label, what, done, pairs));
+  };
+  progress_.now(fmt::format("{}  {}", work.label, what));
+  return plan;
+}
+
+Status Climb::search_variant(Work& work, uint64_t seed) {
+  tune::TuneRequest request;
+  request.setup = evaluator_setup(work.subject, site_, context_, task_.effort.threads);
+  // A cold tune compiles into a folder of its own, which is empty.
+  const std::string folder = fmt::format("{}/{}/build/{}-{}", options_.artifacts, goal_.run, work.variant->name, seed);
+  run_process({"rm", "-rf", folder}, 60);
+  const std::string why = make_folders(folder);
+  if (!why.empty()) return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", folder, why)};
+  request.setup.site.cache_folder = folder;
+  request.options.seed = seed;
+  request.options.max_candidates = options_.max_candidates ? options_.max_candidates : task_.effort.max_candidates;
+  request.options.max_seconds = options_.max_seconds > 0 ? options_.max_seconds : task_.effort.tune_seconds;
+  request.history_path = join_path(context_.state_folder, "history.sqlite");
+  request.kernel_sha256 = work.subject.kernel_sha256;
+  std::string so_far = "nothing timed yet";
+  std::string phase;
+  const auto say = [&] { progress_.now(fmt::format("{}  tuning: {}{}", work.label, so_far, phase)); };
+  request.setup.on_phase = [&](const std::string& name, int done, int total) {
+    phase = fmt::format(", {} {}/{}", name, done, total);
+    say();
+  };
+  request.on_generation = [&](const tune::SearchProgress& p) {
+    so_far = fmt::format("{} compiled, {} fell, best {}", p.compiled, p.fell, milliseconds(p.best_seconds));
+    say();
+  };
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "tune", work.variant->name, ""));
+  const std::string opened_at = ledger::utc_now();
+  Result<tune::TuneOutcome> tuned = tune::tune(request);
+  if (!tuned.ok()) {
+    HC_TRY(store_->run_close(open_seq, tuned.error().message));
+    return tuned.error();
+  }
+  ledger::TuneRecord record = tune::to_record(request, tuned.value());
+  record.run = goal_.run;
+  record.name = fmt::format("tune-{}", work.variant->name);
+  record.task = task_.name;
+  record.variant = work.variant->name;
+  record.variant_hash = work.variant->hash;
+  record.arm = kCandidate;
+  record.opened_at = opened_at;
+  record.closed_at = ledger::utc_now();
+  record.compiler_sha256 = program_sha256_;
+  record.machine = tune::machine_facts();
+  record.machine.emplace_back("compiler", site_.toolchain.version);
+  work.tune_id = HC_TRY(store_->put(goal_.run, record.name, ledger::to_json(record), work.variant->name, open_seq));
+  HC_TRY(store_->run_close(open_seq, "done"));
+  work.built = tuned.value().winner;
+  tune::remove_all_but(folder, work.built);
+  progress_.line(fmt::format("{}  tuned in {:.0f} s ({}): {} candidates, {} | {}", work.label, record.seconds,
+                             record.ended_by, record.candidates.size(), milliseconds(record.winner_seconds),
+                             work.built.manifest.config));
+  if (!tuned.value().history_trouble.empty()) progress_.line(tuned.value().history_trouble);
+  return success();
+}
+
+Status Climb::tune_variant(Work& work) {
+  if (const auto stored = stored_tune(work)) {
+    const knob::Config config = HC_TRY(tune::config_from_json(stored->second.winner));
+    tune::BuildSite site = site_;
+    site.cache_folder =
+        fmt::format("{}/{}/build/{}-{}", options_.artifacts, goal_.run, work.variant->name, stored->second.seed);
+    progress_.now(fmt::format("{}  building the stored winner", work.label));
+    work.built = HC_TRY(tune::build(work.subject.request, config, site));
+    if (work.built.manifest.source_sha256 == stored->second.winner_source_sha256) {
+      work.tune_id = stored->first;
+      progress_.line(fmt::format("{}  tuned before: {}", work.label, work.built.manifest.config));
+      return success();
+    }
+  }
+  uint64_t seed = options_.seed.value_or(task_.effort.seed);
+  if (seed == 0) seed = tune::fresh_seed();
+  seed = options_.seed ? *options_.seed : variant_seed(seed, work.variant->name);
+  progress_.line(fmt::format("{}  cold tune, --seed {}", work.label, seed));
+  return search_variant(work, seed);
+}
+
+/// The candidate against the oracle on poisoned outputs, before it stands in any table.
+Status Climb::check_candidate(Work& work) {
+  const tune::EvaluatorSetup setup = evaluator_setup(work.subject, site_, context_, task_.effort.threads);
+  work.probe = std::make_unique<tune::Probe>(
+      context_.program, tune::ProbeSetup{work.subject.file, work.subject.request.kernel, work.subject.arg_texts,
+                                         setup.input_seed, kCheckSamples, ""});
+  work.judge = std::make_unique<tune::OutputJudge>(*work.probe, work.built.manifest.config);
+  work.candidate =
+      tune::candidate_contender(kCandidate, work.built, context_.program, setup.input_seed, task_.effort.threads);
+  work.candidate.arm.tune = work.tune_id;
+  HC_TRY(tune::hash_binary(&work.candidate));
+  progress_.now(fmt::format("{}  checking the candidate against the oracle", work.label));
+  tune::ProbeRequest request;
+  request.manifest_path = work.built.manifest_path;
+  request.config = work.built.manifest.config;
+  const tune::ProbeAnswer answer = work.probe->ask(request);
+  ledger::CheckRecord record;
+  record.run = goal_.run;
+  record.name = fmt::format("check-{}", work.variant->name);
+  record.task = task_.name;
+  record.variant = work.variant->name;
+  record.variant_hash = work.variant->hash;
+  record.backend = "cpu";
+  record.passed = answer.outcome == tune::ProbeOutcome::ok;
+  record.worst_error = answer.worst;
+  record.elements = answer.checked;
+  record.reference = "oracle";
+  record.at = ledger::utc_now();
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "check", work.variant->name, subject_hash(work)));
+  HC_TRY(store_->put(goal_.run, record.name, ledger::to_json(record), work.variant->name, open_seq));
+  HC_TRY(store_->run_close(open_seq, record.passed ? "done" : answer.reason));
+  if (!record.passed) return Diagnostic{Code::wrong_answer, fmt::format("{}: {}", work.label, answer.reason)};
+  return success();
+}
+
+Result<std::string> Climb::store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
+                                       int64_t open_seq) {
+  artifact.run = goal_.run;
+  artifact.name = name;
+  artifact.task = task_.name;
+  artifact.variant = work.variant->name;
+  artifact.variant_hash = work.variant->hash;
+  artifact.lock = goal_.lock;
+  artifact.open_seq = open_seq;
+  artifact.compiler_sha256 = program_sha256_;
+  artifact.kernel_sha256 = work.subject.kernel_sha256;
+  artifact.machine.emplace_back("compiler", site_.toolchain.version);
+  artifact.work = work.variant->work;
+  return store_->put(goal_.run, name, ledger::to_json(artifact), work.variant->name, open_seq);
+}
+
+/// The baselines to confirm against: all implementations are timed in turn; the best one and any within 2 % of it stay.
+Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
+  std::vector<tune::Contender> arms = {work.candidate};
+  for (const contract::TaskBaseline& baseline : task_.baselines) {
+    for (tune::Contender& one : HC_TRY(baseline_contenders(baseline, task_, work.subject, context_))) {
+      HC_TRY(tune::hash_binary(&one));
+      const Status starts = tune::can_start(one);
+      if (starts.ok()) {
+        arms.push_back(std::move(one));
+      } else {
+        progress_.line(fmt::format("{}  {} ({}) is left out: {}", work.label, one.arm.name, one.prepare.library,
+                                   starts.error().message));
+      }
+    }
+  }
+  if (arms.size() == 1) {
+    return Diagnostic{Code::measurement_failed, fmt::format("{}: no baseline can start", work.label)};
+  }
+  if (arms.size() == 2) return std::vector<tune::Contender>{arms[1]};
+  // Libraries of one baseline need names of their own while they are compared with each other.
+  std::vector<std::string> names;
+  for (size_t i = 0; i < arms.size(); ++i) {
+    names.push_back(arms[i].arm.name);
+    if (i > 0) arms[i].arm.name = fmt::format("{}#{}", names[i], i);
+  }
+  tune::CampaignPlan plan =
+      campaign_plan(work, ledger::Purpose::nominate, std::max(2, task_.effort.nominate_pairs), "nominating baselines");
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "nominate", work.variant->name, subject_hash(work)));
+  const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(kLockWait));
+  ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
+  std::vector<double> seconds;
+  for (const tune::Contender& arm : arms) seconds.push_back(ledger::arm_seconds(artifact, arm.arm.name));
+  // The fastest library of a baseline takes its name; the others keep theirs and stay in the record.
+  for (size_t i = 1; i < arms.size(); ++i) {
+    bool fastest = true;
+    for (size_t j = 1; j < arms.size(); ++j) fastest &= names[j] != names[i] || seconds[j] >= seconds[i] || j == i;
+    if (fastest) tune::rename_arm(&artifact, &arms[i], names[i]);
+  }
+  work.evidence.push_back(
+      HC_TRY(store_pairs(work, artifact, fmt::format("nominate-{}", work.variant->name), open_seq)));
+  HC_TRY(store_->run_close(open_seq, "done"));
+  const double best = *std::min_element(seconds.begin() + 1, seconds.end());
+  std::vector<tune::Contender> out;
+  for (size_t i = 1; i < arms.size(); ++i) {
+    if (arms[i].arm.name == names[i] && seconds[i] <= best * kNearBest) out.push_back(arms[i]);
+  }
+  return out;
+}
+
+Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
+  // A tune anew may land on the same candidate: its earlier confirming runs are pooled with the new one.
+  for (const std::string& id : ledger::confirming_ids(store_->view(), work.variant->name, subject_hash(work))) {
+    work.evidence.push_back(id);
+  }
+  std::vector<tune::Contender> arms = {work.candidate};
+  for (const tune::Contender& rival : rivals) {
+    if (!stored_pairs(work, ledger::Purpose::confirm, rival.arm.name)) arms.push_back(rival);
+  }
+  if (arms.size() == 1) {
+    progress_.line(fmt::format("{}  confirmed before", work.label));
+    return success();
+  }
+  const std::vector<int>& looks = lock_.criteria.looks;
+  const int agreed = looks.empty() ? task_.effort.pairs : *std::max_element(looks.begin(), looks.end());
+  tune::CampaignPlan plan = campaign_plan(work, ledger::Purpose::confirm, options_.pairs > 0 ? options_.pairs : agreed,
+                                          fmt::format("confirming against {}", arms[1].arm.name));
+  ledger::CompareRules rules;
+  rules.limit = work.variant->target * (1 - lock_.criteria.margin);
+  rules.alpha = lock_.criteria.alpha / static_cast<double>(std::max<size_t>(looks.size(), 1));
+  rules.rate_tolerance = lock_.criteria.rate_tolerance;
+  plan.enough = [&](const ledger::PairsArtifact& so_far) {
+    for (size_t i = 1; i < arms.size(); ++i) {
+      const std::vector<ledger::PairTimes> times = ledger::pair_times(so_far, arms[i].arm.name);
+      if (std::find(looks.begin(), looks.end(), static_cast<int>(times.size())) == looks.end()) return false;
+      if (ledger::compare_pairs(times, rules).verdict == ledger::Verdict::open) return false;
+    }
+    return true;
+  };
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "confirm", work.variant->name, subject_hash(work)));
+  const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(kLockWait));
+  const ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
+  work.evidence.push_back(HC_TRY(store_pairs(work, artifact, fmt::format("confirm-{}", work.variant->name), open_seq)));
+  return store_->run_close(open_seq, "done");
+}
+
+/// How near the candidate is to copying the same bytes. A ceiling is for reading: its failure costs nothing else.
+void Climb::measure_ceiling(Work& work) {
+  if (work.variant->work.unit != "GB/s" || work.variant->work.amount <= 0) return;
+  if (stored_pairs(work, ledger::Purpose::ceiling, "")) return;
+  tune::Contender copy = tune::copy_contender(context_.program, work.variant->work.amount, task_.effort.threads);
+  const auto measure = [&]() -> Status {
+    HC_TRY(tune::hash_binary(&copy));
+    const tune::CampaignPlan plan =
+        campaign_plan(work, ledger::Purpose::ceiling, kCeilingPairs, "pairs against a streaming copy");
+    const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(kLockWait));
+    const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "ceiling", work.variant->name, subject_hash(work)));
+    const ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs({work.candidate, copy}, plan, *work.judge));
+    HC_TRY(store_pairs(work, artifact, fmt::format("ceiling-{}", work.variant->name), open_seq));
+    return store_->run_close(open_seq, "done");
+  };
+  const Status status = measure();
+  if (!status.ok()) progress_.line(fmt::format("{}  no ceiling: {}", work.label, status.error().message));
+}
+
+}  // namespace hc::cli

@@ -1,0 +1,77 @@
+// The progress line and its heartbeat.
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "base/subprocess.h"
+
+namespace hc::cli {
+namespace {
+
+constexpr double kTerminalBeat = 0.2;
+constexpr double kPlainBeat = 4;
+constexpr size_t kWidth = 118;
+
+std::string clock_text(double seconds) {
+  const int whole = static_cast<int>(seconds);
+  return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+}  // namespace
+
+Progress::Progress() : terminal_(::isatty(STDOUT_FILENO) != 0), start_s_(monotonic_s()), thread_([this] { beat(); }) {}
+
+Progress::~Progress() {
+  {
+    const std::lock_guard guard(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+  if (transient_) std::fputs("\r\033[K", stdout);
+  std::fflush(stdout);
+}
+
+void Progress::line(const std::string& text) {
+  const std::lock_guard guard(mutex_);
+  if (transient_) std::fputs("\r\033[K", stdout);
+  transient_ = false;
+  fmt::print("{:>6}  {}\n", clock_text(monotonic_s() - start_s_), text);
+  std::fflush(stdout);
+  shown_s_ = monotonic_s();
+}
+
+void Progress::now(const std::string& text) {
+  const std::lock_guard guard(mutex_);
+  current_ = text;
+  show(false);
+}
+
+/// The caller holds the mutex.
+void Progress::show(bool force) {
+  const double now_s = monotonic_s();
+  if (current_.empty() || (!force && now_s - shown_s_ < (terminal_ ? kTerminalBeat : kPlainBeat))) return;
+  shown_s_ = now_s;
+  const std::string text = fmt::format("{:>6}  {}", clock_text(now_s - start_s_), current_);
+  if (terminal_) {
+    fmt::print("\r\033[K{}", text.substr(0, kWidth));
+    transient_ = true;
+  } else {
+    fmt::print("{}\n", text);
+  }
+  std::fflush(stdout);
+}
+
+void Progress::beat() {
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    wake_.wait_for(lock, std::chrono::duration<double>(terminal_ ? 1.0 : kPlainBeat));
+    if (!stop_) show(terminal_);
+  }
+}
+
+}  // namespace hc::cli

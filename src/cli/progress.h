@@ -1,0 +1,37 @@
+// Progress: a line that is rewritten on a terminal, plain lines every few seconds otherwise.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace hc::cli {
+
+/// Says what is being done and how long it has been going on; a thread of its own keeps saying it during long steps.
+class Progress {
+ public:
+  Progress();
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// A line that stays.
+  void line(const std::string& text);
+  /// What is being done now; shown at once on a terminal, else at the next beat.
+  void now(const std::string& text);
+
+ private:
+  void beat();
+  void show(bool force);
+  bool terminal_;
+  double start_s_;
+  double shown_s_ = 0;
+  std::string current_;
+  bool transient_ = false;  ///< a rewritten line stands on the terminal
+  bool stop_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::thread thread_;
+};
+
+}  // namespace hc::cli

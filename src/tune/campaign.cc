@@ -1,0 +1,172 @@
+// Runs measurements through the referee's workers and turns what they said into records.
+#include "tune/campaign.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "bench/environment.h"
+#include "tune/search.h"
+
+namespace hc::tune {
+namespace {
+
+using ledger::PairsArtifact;
+
+/// Scalars of a JSON object as facts.
+ledger::Facts facts_of(const Json& json) {
+  ledger::Facts facts;
+  for (const auto& [key, value] : json.items()) {
+    facts.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return facts;
+}
+
+/// The bench's arm; its hash is looked at before each start.
+bench::Arm bench_arm(const Contender& contender) {
+  bench::Arm arm;
+  arm.name = contender.arm.name;
+  arm.role = ledger::role_name(contender.arm.role);
+  arm.argv = contender.argv;
+  arm.prepare = contender.prepare;
+  arm.files = {{contender.binary, contender.arm.binary_sha256}};
+  return arm;
+}
+
+/// What the contenders say of themselves stands over what the workers said.
+void name_arms(const std::vector<Contender>& contenders, PairsArtifact* artifact) {
+  for (size_t i = 0; i < contenders.size(); ++i) {
+    ledger::Arm arm = contenders[i].arm;
+    arm.versions = artifact->arms[i].versions;
+    arm.binary_sha256 = artifact->arms[i].binary_sha256;
+    artifact->arms[i] = std::move(arm);
+  }
+}
+
+}  // namespace
+
+Contender candidate_contender(const std::string& name, const Built& built, const std::string& program,
+                              uint64_t input_seed, int threads) {
+  Contender out;
+  out.arm.name = name;
+  out.arm.role = ledger::Role::candidate;
+  out.arm.worker = "hillclimb worker";
+  out.arm.source_sha256 = built.manifest.source_sha256;
+  out.arm.config = config_json(built.compiled.config);
+  out.argv = {program, "worker"};
+  out.prepare.manifest = built.manifest_path;
+  out.prepare.seed = input_seed;
+  out.prepare.threads = threads;
+  out.binary = built.manifest.shared_object;
+  out.ours = true;
+  return out;
+}
+
+Contender copy_contender(const std::string& program, double compulsory_bytes, int threads) {
+  Contender out;
+  out.arm.name = "streaming copy";
+  out.arm.role = ledger::Role::ceiling;
+  out.arm.worker = "hillclimb worker";
+  out.argv = {program, "worker"};
+  out.prepare.implementation = "copy";
+  out.prepare.bytes = static_cast<int64_t>(compulsory_bytes / 2);
+  out.prepare.threads = threads;
+  out.binary = program;
+  out.checked = false;
+  return out;
+}
+
+Status hash_binary(Contender* contender) {
+  std::string why;
+  const std::optional<std::string> bytes = read_file(contender->binary, &why);
+  if (!bytes) return Diagnostic{Code::file_error, fmt::format("{} cannot be read: {}", contender->binary, why)};
+  contender->arm.binary_sha256 = sha256_hex(*bytes);
+  if (contender->arm.source_sha256.empty()) contender->arm.source_sha256 = contender->arm.binary_sha256;
+  return success();
+}
+
+Status can_start(const Contender& contender) {
+  const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(contender.argv));
+  HC_TRY(worker->prepare(contender.prepare));
+  (void)worker->bye();
+  return success();
+}
+
+void rename_arm(PairsArtifact* artifact, Contender* contender, const std::string& name) {
+  const std::string old = contender->arm.name;
+  contender->arm.name = name;
+  for (ledger::Arm& arm : artifact->arms) {
+    if (arm.name == old) arm.name = name;
+  }
+  for (ledger::Pair& pair : artifact->pairs) {
+    for (ledger::Reading& reading : pair.readings) {
+      if (reading.arm == old) reading.arm = name;
+    }
+  }
+}
+
+ledger::Facts machine_facts() { return facts_of(bench::environment()); }
+
+Result<bench::OutputVerdict> OutputJudge::judge(const Contender& contender, const bench::CheckReply& outputs) {
+  if (!contender.checked) return bench::OutputVerdict{};
+  ProbeRequest request;
+  request.config = config_;
+  request.storages = contender.ours;
+  for (const bench::OutputFile& output : outputs.outputs) {
+    const auto at = static_cast<size_t>(output.index);
+    if (request.files.size() <= at) request.files.resize(at + 1);
+    request.files[at] = output.path;
+  }
+  const ProbeAnswer answer = probe_.ask(request);
+  if (answer.outcome == ProbeOutcome::ok) return bench::OutputVerdict{true, answer.worst, 0, ""};
+  if (answer.outcome == ProbeOutcome::wrong_answer) return bench::OutputVerdict{false, answer.worst, 0, answer.reason};
+  return Diagnostic{Code::measurement_failed,
+                    fmt::format("the outputs of {} cannot be checked: {}", contender.arm.name, answer.reason)};
+}
+
+Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, const CampaignPlan& plan,
+                                    OutputJudge& judge) {
+  std::vector<bench::Arm> arms;
+  for (const Contender& contender : contenders) arms.push_back(bench_arm(contender));
+  bench::PairPlan pairs;
+  pairs.run_id = plan.run_id;
+  pairs.pairs = plan.pairs;
+  pairs.max_invalid = plan.pairs;
+  pairs.time = plan.time;
+  pairs.verify = [&](const bench::Arm& arm, const bench::CheckReply& outputs) -> Result<bench::OutputVerdict> {
+    for (const Contender& contender : contenders) {
+      if (contender.arm.name == arm.name) return judge.judge(contender, outputs);
+    }
+    return bench::OutputVerdict{};
+  };
+  PairsArtifact so_far;
+  for (const Contender& contender : contenders) so_far.arms.push_back(contender.arm);
+  int valid = 0;
+  const bench::CampaignRecord record = HC_TRY(bench::run_pairs(arms, pairs, [&](const bench::PairRecord& pair) {
+    bench::append_pair(pair, arms, &so_far);
+    valid += pair.valid;
+    if (plan.on_pair) plan.on_pair(valid);
+    return !(plan.enough && pair.valid && plan.enough(so_far));
+  }));
+  PairsArtifact artifact;
+  artifact.purpose = plan.purpose;
+  bench::fill_artifact(record, arms, pairs, &artifact);
+  artifact.cache_bytes = parse_json(record.environment_open).value_or(Json::object()).value("l3_bytes", 0.0);
+  name_arms(contenders, &artifact);
+  for (const bench::PairRecord& pair : record.pairs) {
+    for (const bench::ArmRun& run : pair.runs) {
+      if (run.verdict.correct) continue;
+      return Diagnostic{Code::wrong_answer,
+                        fmt::format("{}: {}", contenders[static_cast<size_t>(run.arm)].arm.name, run.verdict.message)};
+    }
+  }
+  if (record.valid_pairs == 0) {
+    return Diagnostic{Code::measurement_failed, fmt::format("no valid pair came together: {}", record.failure)};
+  }
+  return artifact;
+}
+
+}  // namespace hc::tune
