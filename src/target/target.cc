@@ -51,17 +51,23 @@ int usable_cores() {
 
 }  // namespace
 
-Target host() {
+Target from_cpuinfo(const std::string& cpuinfo) {
   Target t;
-  const std::string cpuinfo = read_file("/proc/cpuinfo").value_or("");
   const std::string flags = " " + first_value(cpuinfo, "flags") + " ";
-  const auto has = [&](std::string_view flag) { return flags.find(" " + std::string(flag) + " ") != std::string::npos; };
+  const auto has = [&](std::string_view flag) {
+    return flags.find(" " + std::string(flag) + " ") != std::string::npos;
+  };
   t.name = first_value(cpuinfo, "model name");
-  t.cores = usable_cores();
   const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
   t.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
   t.has_f16c = has("f16c");
   t.has_avx512_bf16 = has("avx512_bf16");
+  return t;
+}
+
+Target host() {
+  Target t = from_cpuinfo(read_file("/proc/cpuinfo").value_or(""));
+  t.cores = usable_cores();
   if (const int64_t bytes = cache_bytes(1)) t.l1d_bytes = bytes;
   if (const int64_t bytes = cache_bytes(2)) t.l2_bytes = bytes;
   t.l3_bytes = cache_bytes(3);
