@@ -1,0 +1,502 @@
+// The CUDA form of the timer: readings queued behind a blocking kernel, cold L2 by reading, the device's state per
+// block.
+#include "bench/timer_cuda.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/cuda_driver.h"
+#include "bench/timer_kernels.h"
+
+/// What one opened device needs for timing; all memory is taken before the first reading.
+struct HillclimbTimerCuda {
+  const hc::bench::CudaDriver* cu = nullptr;
+  int device = 0;
+  bool owns_context = false;
+  hc::bench::CuModule module = nullptr;
+  hc::bench::CuFunction block = nullptr, flush = nullptr, empty = nullptr, clock = nullptr;
+  uint32_t* flag = nullptr;  // host memory that the blocking kernel reads
+  hc::bench::CuPointer device_flag = 0;
+  hc::bench::CuPointer scratch = 0;  // word 0: gave up; word 1: flush's sink; words 4..7: clock meter
+  hc::bench::CuPointer flush_buffer = 0;
+  int64_t flush_capacity = 0;
+  std::vector<hc::bench::CuEvent> events;
+  std::unique_ptr<hc::bench::Nvml> nvml;
+  HillclimbTimerDeviceFacts facts{};
+  std::string error;
+
+  const char* fail(const std::string& text) {
+    error = text;
+    return error.c_str();
+  }
+};
+
+namespace hc::bench {
+namespace {
+
+constexpr int kEventsMax = 256;             // of one batch: the launch queue holds about a thousand entries
+constexpr uint64_t kGiveUpNs = 1000000000;  // a blocked queue frees itself after a second
+constexpr uint64_t kClockSpinNs = 50000;
+constexpr int kAttributeMultiprocessors = 16, kAttributeL2Bytes = 38, kAttributeMajor = 75, kAttributeMinor = 76;
+
+#define HC_CU(timer, call)                                                                           \
+  do {                                                                                               \
+    const CuResult hc_cu_result = (timer)->cu->call;                                                 \
+    if (hc_cu_result != 0) return (timer)->fail(std::string(#call ": ") + cuda_error(hc_cu_result)); \
+  } while (0)
+
+void copy_text(char* to, size_t size, const std::string& from) {
+  std::strncpy(to, from.c_str(), size - 1);
+  to[size - 1] = 0;
+}
+
+std::string uuid_text(const unsigned char* bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kHex[bytes[i] >> 4];
+    out += kHex[bytes[i] & 15];
+  }
+  return out;
+}
+
+int attribute(HillclimbTimerCuda* t, int which) {
+  int value = 0;
+  t->cu->cuDeviceGetAttribute(&value, which, t->device);
+  return value;
+}
+
+void read_facts(HillclimbTimerCuda* t) {
+  HillclimbTimerDeviceFacts& f = t->facts;
+  unsigned char uuid[16] = {};
+  t->cu->cuDeviceGetUuid_v2(uuid, t->device);
+  t->cu->cuDeviceGetName(f.name, sizeof f.name, t->device);
+  copy_text(f.uuid, sizeof f.uuid, uuid_text(uuid));
+  t->nvml = std::make_unique<Nvml>(f.uuid);
+  copy_text(f.driver, sizeof f.driver, t->nvml->driver());
+  copy_text(f.vbios, sizeof f.vbios, t->nvml->vbios());
+  t->cu->cuDriverGetVersion(&f.cuda_driver);
+  f.sm = attribute(t, kAttributeMajor) * 10 + attribute(t, kAttributeMinor);
+  f.multiprocessors = attribute(t, kAttributeMultiprocessors);
+  f.l2_bytes = attribute(t, kAttributeL2Bytes);
+  size_t memory = 0;
+  t->cu->cuDeviceTotalMem_v2(&memory, t->device);
+  f.memory_bytes = static_cast<int64_t>(memory);
+  t->nvml->power_caps(&f.power_cap_w, &f.power_cap_min_w, &f.power_cap_max_w, &f.power_cap_default_w);
+  f.max_sm_mhz = t->nvml->max_sm_mhz();
+  f.max_memory_mhz = t->nvml->max_memory_mhz();
+  f.ecc = t->nvml->ecc();
+  f.persistence = t->nvml->persistence();
+  f.compute_mode = t->nvml->compute_mode();
+  f.mig = t->nvml->mig();
+  f.other_processes = t->nvml->other_processes();
+}
+
+const char* open_context(HillclimbTimerCuda* t, int ordinal) {
+  CuContext context = nullptr;
+  HC_CU(t, cuCtxGetCurrent(&context));
+  if (context) {
+    HC_CU(t, cuCtxGetDevice(&t->device));
+    return nullptr;
+  }
+  HC_CU(t, cuDeviceGet(&t->device, ordinal));
+  HC_CU(t, cuDevicePrimaryCtxRetain(&context, t->device));
+  HC_CU(t, cuCtxSetCurrent(context));
+  t->owns_context = true;
+  return nullptr;
+}
+
+const char* open_kernels(HillclimbTimerCuda* t) {
+  HC_CU(t, cuModuleLoadData(&t->module, kTimerPtx));
+  HC_CU(t, cuModuleGetFunction(&t->block, t->module, "hc_block"));
+  HC_CU(t, cuModuleGetFunction(&t->flush, t->module, "hc_flush"));
+  HC_CU(t, cuModuleGetFunction(&t->empty, t->module, "hc_empty"));
+  HC_CU(t, cuModuleGetFunction(&t->clock, t->module, "hc_clock"));
+  void* flag = nullptr;
+  HC_CU(t, cuMemHostAlloc(&flag, 64, 2));  // 2: mapped into the device's address space
+  t->flag = static_cast<uint32_t*>(flag);
+  HC_CU(t, cuMemHostGetDevicePointer_v2(&t->device_flag, flag, 0));
+  HC_CU(t, cuMemAlloc_v2(&t->scratch, 64));
+  HC_CU(t, cuMemsetD32_v2(t->scratch, 0, 16));
+  t->events.resize(kEventsMax);
+  for (CuEvent& event : t->events) HC_CU(t, cuEventCreate(&event, 0));
+  return nullptr;
+}
+
+const char* reserve_flush(HillclimbTimerCuda* t, int64_t bytes) {
+  if (bytes <= t->flush_capacity) return nullptr;
+  if (t->flush_buffer) t->cu->cuMemFree_v2(t->flush_buffer);
+  t->flush_capacity = 0;
+  HC_CU(t, cuMemAlloc_v2(&t->flush_buffer, static_cast<size_t>(bytes)));
+  HC_CU(t, cuMemsetD32_v2(t->flush_buffer, 1, static_cast<size_t>(bytes / 4)));
+  HC_CU(t, cuCtxSynchronize());
+  t->flush_capacity = bytes;
+  return nullptr;
+}
+
+const char* queue_flush(HillclimbTimerCuda* t, int64_t bytes, CuStream stream) {
+  if (bytes <= 0) return nullptr;
+  CuPointer data = t->flush_buffer, sink = t->scratch + 4;
+  uint64_t vectors = static_cast<uint64_t>(bytes / 16);
+  void* arguments[] = {&data, &vectors, &sink};
+  HC_CU(t, cuLaunchKernel(t->flush, static_cast<unsigned>(t->facts.multiprocessors) * 8, 1, 1, 256, 1, 1, 0, stream,
+                          arguments, nullptr));
+  return nullptr;
+}
+
+const char* queue_block(HillclimbTimerCuda* t, CuStream stream) {
+  *reinterpret_cast<volatile uint32_t*>(t->flag) = 0;
+  CuPointer flag = t->device_flag, gave_up = t->scratch;
+  uint64_t limit = kGiveUpNs;
+  void* arguments[] = {&flag, &limit, &gave_up};
+  HC_CU(t, cuLaunchKernel(t->block, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
+  return nullptr;
+}
+
+void release(HillclimbTimerCuda* t) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  *reinterpret_cast<volatile uint32_t*>(t->flag) = 1;
+}
+
+/// Whether the blocking kernel gave up since the last call.
+const char* take_gave_up(HillclimbTimerCuda* t, bool* gave_up) {
+  uint32_t word = 0;
+  HC_CU(t, cuMemcpyDtoH_v2(&word, t->scratch, 4));
+  *gave_up = word != 0;
+  if (word) HC_CU(t, cuMemsetD32_v2(t->scratch, 0, 1));
+  return nullptr;
+}
+
+const char* measure_clock(HillclimbTimerCuda* t, CuStream stream, double* mhz) {
+  CuPointer out = t->scratch + 16;
+  uint64_t spin = kClockSpinNs, words[2] = {};
+  void* arguments[] = {&out, &spin};
+  HC_CU(t, cuLaunchKernel(t->clock, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
+  HC_CU(t, cuStreamSynchronize(stream));
+  HC_CU(t, cuMemcpyDtoH_v2(words, out, sizeof words));
+  *mhz = words[1] ? 1e3 * static_cast<double>(words[0]) / static_cast<double>(words[1]) : 0;
+  return nullptr;
+}
+
+void read_nvml(HillclimbTimerCuda* t, HillclimbTimerDeviceState* s) {
+  s->sm_mhz_nvml = t->nvml->sm_mhz();
+  s->memory_mhz = t->nvml->memory_mhz();
+  s->temperature_c = t->nvml->temperature_c();
+  s->power_w = t->nvml->power_w();
+  s->event_reasons |= t->nvml->event_reasons();
+}
+
+/// One unit under time: the caller's launch, or the timer's own empty kernel.
+struct Unit {
+  HillclimbTimerLaunch launch;
+  void* user;
+  bool operator()(CuStream stream) const { return launch(user, stream) == 0; }
+};
+
+/// Queues `count` readings behind the blocking kernel, frees it and reads the events. Stops early with `gave_up` set.
+const char* single_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t flush, int count,
+                         std::vector<double>* seconds, bool* gave_up) {
+  if (const char* why = queue_block(t, stream)) return why;
+  const char* failed = nullptr;
+  for (int i = 0; i < count && !failed; ++i) {
+    failed = queue_flush(t, flush, stream);
+    if (!failed && t->cu->cuEventRecord(t->events[2 * i], stream)) failed = t->fail("an event could not be recorded");
+    if (!failed && !unit(stream)) failed = t->fail("the launch under measurement failed");
+    if (!failed && t->cu->cuEventRecord(t->events[2 * i + 1], stream))
+      failed = t->fail("an event could not be recorded");
+  }
+  release(t);
+  const CuResult synced = t->cu->cuStreamSynchronize(stream);
+  if (failed) return failed;
+  if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
+  if (const char* why = take_gave_up(t, gave_up)) return why;
+  if (*gave_up) return nullptr;
+  for (int i = 0; i < count; ++i) {
+    float ms = 0;
+    HC_CU(t, cuEventElapsedTime(&ms, t->events[2 * i], t->events[2 * i + 1]));
+    seconds->push_back(1e-3 * static_cast<double>(ms));
+  }
+  return nullptr;
+}
+
+/// One event pair round `count` launches; the seconds are per launch.
+const char* back_to_back_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t flush, int count,
+                               std::vector<double>* seconds, bool* gave_up) {
+  if (const char* why = queue_block(t, stream)) return why;
+  const char* failed = queue_flush(t, flush, stream);
+  if (!failed && t->cu->cuEventRecord(t->events[0], stream)) failed = t->fail("an event could not be recorded");
+  for (int i = 0; i < count && !failed; ++i) {
+    if (!unit(stream)) failed = t->fail("the launch under measurement failed");
+  }
+  if (!failed && t->cu->cuEventRecord(t->events[1], stream)) failed = t->fail("an event could not be recorded");
+  release(t);
+  const CuResult synced = t->cu->cuStreamSynchronize(stream);
+  if (failed) return failed;
+  if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
+  if (const char* why = take_gave_up(t, gave_up)) return why;
+  if (*gave_up) return nullptr;
+  float ms = 0;
+  HC_CU(t, cuEventElapsedTime(&ms, t->events[0], t->events[1]));
+  seconds->push_back(1e-3 * static_cast<double>(ms) / count);
+  return nullptr;
+}
+
+/// Sizes that hold for all blocks of one run.
+struct Sizes {
+  int64_t flush = 0;
+  int64_t launches_max = 0;
+  int batch = kEventsMax / 2;
+};
+
+const char* measure_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+                          Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
+  double total = 0;
+  while (total < o.min_block_s || *launches == 0) {
+    int64_t count = sizes->batch;
+    if (*launches > 0 && total > 0) {
+      // As many more as the block still needs at the speed seen, so that fast kernels do not overshoot.
+      count = std::min<int64_t>(
+          count, static_cast<int64_t>(std::ceil((o.min_block_s - total) * static_cast<double>(*launches) / total)));
+    } else {
+      count = std::min<int64_t>(count, 8);
+    }
+    if (sizes->launches_max > 0) count = std::min(count, sizes->launches_max - *launches);
+    if (count <= 0) break;
+    bool gave_up = false;
+    const size_t before = seconds->size();
+    const auto run = o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? back_to_back_batch : single_batch;
+    if (const char* why = run(t, unit, stream, sizes->flush, static_cast<int>(count), seconds, &gave_up)) return why;
+    if (gave_up) {
+      ++*timeouts;
+      if (count == 1)
+        return t->fail("a launch waits for the device, which waits for it: the kernel synchronises with its stream");
+      sizes->batch = static_cast<int>(std::max<int64_t>(1, count / 2));
+      continue;
+    }
+    for (size_t i = before; i < seconds->size(); ++i) {
+      total += (*seconds)[i] * (o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? static_cast<double>(count) : 1.0);
+    }
+    *launches += count;
+  }
+  return nullptr;
+}
+
+/// The result with the memory its pointers refer to.
+struct OwnedResult {
+  HillclimbTimerResult view{};
+  std::vector<HillclimbTimerBlock> blocks;
+  std::vector<std::vector<double>> seconds;
+};
+
+double unix_now() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+int launch_empty(void* user, void* stream) {
+  auto* t = static_cast<HillclimbTimerCuda*>(user);
+  return t->cu->cuLaunchKernel(t->empty, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);
+}
+
+const char* measure_empty(HillclimbTimerCuda* t, CuStream stream, const Sizes& sizes, double* median) {
+  std::vector<double> seconds;
+  bool gave_up = false;
+  const Unit unit{launch_empty, t};
+  if (const char* why = single_batch(t, unit, stream, sizes.flush, 32, &seconds, &gave_up)) return why;
+  std::sort(seconds.begin(), seconds.end());
+  *median = seconds.empty() ? 0 : seconds[seconds.size() / 2];
+  return nullptr;
+}
+
+/// Launches without timing until `seconds` of host time have passed, at least once; the queue is drained often.
+const char* keep_busy(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, double seconds, int64_t* launches) {
+  const double end = hillclimb_timer_now() + seconds;
+  do {
+    for (int i = 0; i < 4; ++i) {
+      if (!unit(stream)) return t->fail("the launch under measurement failed");
+      ++*launches;
+    }
+    const CuResult synced = t->cu->cuStreamSynchronize(stream);
+    if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
+  } while (hillclimb_timer_now() < end);
+  return nullptr;
+}
+
+const char* run_blocks(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+                       Sizes* sizes, OwnedResult* out, HillclimbTimerDeviceState* states) {
+  for (int b = 0; b < o.blocks; ++b) {
+    HillclimbTimerDeviceState state{};
+    HillclimbTimerBlock block{};
+    double before = 0, after = 0;
+    read_nvml(t, &state);
+    if (const char* why = measure_clock(t, stream, &before)) return why;
+    block.start_monotonic_s = hillclimb_timer_now();
+    const double unix_start = unix_now();
+    std::vector<double> seconds;
+    if (const char* why = measure_block(t, o, unit, stream, sizes, &seconds, &block.launches, &state.queue_timeouts))
+      return why;
+    const double end = hillclimb_timer_now();
+    if (const char* why = measure_clock(t, stream, &after)) return why;
+    read_nvml(t, &state);
+    state.sm_mhz_clock = (before + after) / 2;
+    block.mid_monotonic_s = (block.start_monotonic_s + end) / 2;
+    block.mid_unix_s = unix_start + (end - block.start_monotonic_s) / 2;
+    block.mhz = state.sm_mhz_clock;
+    out->seconds.push_back(std::move(seconds));
+    out->blocks.push_back(block);
+    if (states) states[b] = state;
+  }
+  return nullptr;
+}
+
+void free_cuda_result(HillclimbTimerResult* result) { delete reinterpret_cast<OwnedResult*>(result); }
+
+}  // namespace
+}  // namespace hc::bench
+
+using namespace hc::bench;
+
+extern "C" {
+
+const char* hillclimb_timer_cuda_open(int32_t ordinal, HillclimbTimerCuda** timer) {
+  static thread_local std::string why;
+  *timer = nullptr;
+  auto t = std::make_unique<HillclimbTimerCuda>();
+  t->cu = cuda_driver(&why);
+  if (!t->cu) return why.c_str();
+  const char* failed = open_context(t.get(), ordinal);
+  if (!failed) {
+    read_facts(t.get());
+    failed = open_kernels(t.get());
+  }
+  if (failed) {
+    why = failed;
+    return why.c_str();
+  }
+  *timer = t.release();
+  return nullptr;
+}
+
+void hillclimb_timer_cuda_close(HillclimbTimerCuda* t) {
+  if (!t) return;
+  for (CuEvent event : t->events) t->cu->cuEventDestroy_v2(event);
+  if (t->flush_buffer) t->cu->cuMemFree_v2(t->flush_buffer);
+  if (t->scratch) t->cu->cuMemFree_v2(t->scratch);
+  if (t->flag) t->cu->cuMemFreeHost(t->flag);
+  if (t->module) t->cu->cuModuleUnload(t->module);
+  if (t->owns_context) t->cu->cuDevicePrimaryCtxRelease_v2(t->device);
+  delete t;
+}
+
+const HillclimbTimerDeviceFacts* hillclimb_timer_cuda_facts(const HillclimbTimerCuda* t) { return &t->facts; }
+
+const char* hillclimb_timer_cuda_run(HillclimbTimerCuda* t, const HillclimbTimerOptions* o, HillclimbTimerLaunch launch,
+                                     void* user, void* stream, HillclimbTimerResult** result,
+                                     HillclimbTimerDeviceState* states) {
+  *result = nullptr;
+  if (o->abi != HILLCLIMB_TIMER_ABI) return t->fail("the options are of another version of the timer");
+  if (o->blocks < 1) return t->fail("at least one block is measured");
+  Sizes sizes;
+  sizes.flush = o->flush_bytes < 0 ? 2 * t->facts.l2_bytes : o->flush_bytes / 16 * 16;
+  sizes.launches_max = o->max_launches;
+  if (const char* why = reserve_flush(t, sizes.flush)) return why;
+  HC_CU(t, cuCtxResetPersistingL2Cache());
+  auto out = std::make_unique<OwnedResult>();
+  const Unit unit{launch, user};
+  if (const char* why = keep_busy(t, unit, stream, o->warmup_s, &out->view.warmup_launches)) return why;
+  if (const char* why = measure_empty(t, stream, sizes, &out->view.empty_s)) return why;
+  if (const char* why = run_blocks(t, *o, unit, stream, &sizes, out.get(), states)) return why;
+  for (size_t i = 0; i < out->blocks.size(); ++i) {
+    out->blocks[i].seconds = out->seconds[i].data();
+    out->blocks[i].readings = static_cast<int64_t>(out->seconds[i].size());
+  }
+  out->view.blocks = out->blocks.data();
+  out->view.block_count = static_cast<int32_t>(out->blocks.size());
+  out->view.flush_bytes = sizes.flush;
+  out->view.clock = "cuda_event";
+  *result = &out.release()->view;
+  return nullptr;
+}
+
+void hillclimb_timer_cuda_free(HillclimbTimerResult* result) {
+  if (result) free_cuda_result(result);
+}
+
+const char* hillclimb_timer_cuda_preheat(HillclimbTimerCuda* t, HillclimbTimerLaunch launch, void* user, void* stream,
+                                         double min_s, double window_s, double max_s, HillclimbTimerDeviceState* state,
+                                         int32_t* steady) {
+  const Unit unit{launch, user};
+  const double start = hillclimb_timer_now();
+  std::vector<HillclimbTimerDeviceState> windows;
+  int64_t launches = 0;
+  *steady = 0;
+  while (hillclimb_timer_now() - start < max_s && !(*steady && hillclimb_timer_now() - start >= min_s)) {
+    if (const char* why = keep_busy(t, unit, stream, window_s, &launches)) return why;
+    HillclimbTimerDeviceState now{};
+    if (const char* why = measure_clock(t, stream, &now.sm_mhz_clock)) return why;
+    read_nvml(t, &now);
+    windows.push_back(now);
+    *state = now;
+    if (windows.size() < 3) continue;
+    double low = 1e30, high = 0, cold = 1e30, hot = 0;
+    for (size_t i = windows.size() - 3; i < windows.size(); ++i) {
+      low = std::min(low, windows[i].sm_mhz_clock);
+      high = std::max(high, windows[i].sm_mhz_clock);
+      cold = std::min(cold, windows[i].temperature_c);
+      hot = std::max(hot, windows[i].temperature_c);
+    }
+    *steady = high <= low * 1.003 && hot - cold <= 1.0;
+  }
+  return nullptr;
+}
+
+const char* hillclimb_timer_cuda_state(HillclimbTimerCuda* t, HillclimbTimerDeviceState* state) {
+  *state = {};
+  if (const char* why = measure_clock(t, nullptr, &state->sm_mhz_clock)) return why;
+  read_nvml(t, state);
+  return nullptr;
+}
+
+const char* hillclimb_timer_cuda_copy(HillclimbTimerCuda* t, int64_t bytes, int32_t readings, double* seconds) {
+  struct Copy {
+    HillclimbTimerCuda* t;
+    CuPointer from = 0, to = 0;
+    int64_t bytes;
+  } copy{t, 0, 0, bytes};
+  HC_CU(t, cuMemAlloc_v2(&copy.from, static_cast<size_t>(bytes)));
+  if (const CuResult failed = t->cu->cuMemAlloc_v2(&copy.to, static_cast<size_t>(bytes))) {
+    t->cu->cuMemFree_v2(copy.from);
+    return t->fail("cuMemAlloc: " + cuda_error(failed));
+  }
+  t->cu->cuMemsetD32_v2(copy.from, 0x3f9d70a4, static_cast<size_t>(bytes / 4));
+  const auto launch = [](void* user, void* stream) -> int {
+    const Copy* c = static_cast<Copy*>(user);
+    return c->t->cu->cuMemcpyDtoDAsync_v2(c->to, c->from, static_cast<size_t>(c->bytes), stream);
+  };
+  HillclimbTimerOptions options{};
+  options.abi = HILLCLIMB_TIMER_ABI;
+  options.blocks = 1;
+  options.min_block_s = 3600;
+  options.max_launches = readings;
+  options.warmup_s = 0.05;
+  options.flush_bytes = -1;
+  HillclimbTimerResult* result = nullptr;
+  const char* why = hillclimb_timer_cuda_run(t, &options, launch, &copy, nullptr, &result, nullptr);
+  if (!why) {
+    std::vector<double> sorted(result->blocks[0].seconds, result->blocks[0].seconds + result->blocks[0].readings);
+    std::sort(sorted.begin(), sorted.end());
+    *seconds = sorted[sorted.size() / 2];
+    hillclimb_timer_cuda_free(result);
+  }
+  t->cu->cuMemFree_v2(copy.from);
+  t->cu->cuMemFree_v2(copy.to);
+  return why;
+}
+
+}  // extern "C"
