@@ -13,8 +13,9 @@
 
 namespace hc::interp {
 
-/// One element as it stands in memory after the program: `value` is the ideal one rounded by its store, an implementation's
-/// element x is right when |x - value| <= bound (or both are NaN, or the same infinity). Integers: `exact`, bound 0.
+/// One element as it stands in memory after the program: `value` is the ideal one rounded by its store, an
+/// implementation's element x is right when |x - value| <= bound (or both are NaN, or the same infinity). Integers:
+/// `exact`, bound 0.
 struct Element {
   double value = 0;
   double bound = 0;
@@ -25,11 +26,14 @@ struct Element {
 /// Runs the tiles and lanes that reach the elements asked for; what was run is remembered. Not safe for concurrent use.
 class Oracle {
  public:
-  /// `params[i]` are the initial bytes of storages with role param, by StorageId (null for allocations). Both must outlive it.
+  /// `params[i]` are the initial bytes of storages with role param, by StorageId (null for allocations). Both must
+  /// outlive it.
   Oracle(const ir::Program& program, std::vector<const void*> params);
   ~Oracle();
   /// Final elements of a tensor at these row-major element numbers.
   Result<std::vector<Element>> elements(ir::TensorId tensor, std::span<const int64_t> numbers);
+  /// Lanes of all ops run so far, over all calls: what an answer has cost.
+  int64_t work() const;
 
  private:
   struct State;
@@ -39,9 +43,15 @@ class Oracle {
 /// Whether element `number` (row-major) of a tensor in memory lies inside the oracle's bound.
 bool agrees(const Element& want, DType dtype, const void* storage, int64_t offset);
 
+/// Row-major element numbers of a sample, sorted: all of them when there are at most `samples`. Otherwise some rows
+/// (along the last dimension) crossed with some columns, first and last ones among both, so that few tiles reach them.
+std::vector<int64_t> sample_numbers(const ir::Tensor& tensor, int64_t samples, uint64_t seed);
+
 struct CheckOptions {
   int64_t samples = 4096;  ///< elements per output tensor; all of them when the tensor has no more
   uint64_t seed = 0;
+  /// Once this many lanes have run, a tensor's remaining sample is cut to its corners (0: never).
+  int64_t work_limit = 400'000'000;
 };
 
 struct Mismatch {
