@@ -1,0 +1,216 @@
+// Made-up evidence for tests: seeded noise in the shape of a real campaign.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "ledger/goal_file.h"
+#include "ledger/judge.h"
+#include "ledger/store.h"
+
+namespace hc::ledger::testing {
+
+/// A small generator whose numbers are the same everywhere (splitmix64).
+class Noise {
+ public:
+  explicit Noise(uint64_t seed) : state_(seed) {}
+  double uniform() {
+    state_ += 0x9E3779B97F4A7C15u;
+    uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-53;
+  }
+  /// Sum of twelve uniforms: close enough to a normal.
+  double normal(double sigma) {
+    double sum = -6;
+    for (int i = 0; i < 12; ++i) sum += uniform();
+    return sigma * sum;
+  }
+
+ private:
+  uint64_t state_;
+};
+
+struct FakeShape {
+  std::string name = "a";
+  double ratio = 1.05;    ///< true ratio against onednn
+  double copy_ratio = 0;  ///< > 0: a streaming-copy arm as well, this much faster than the candidate
+  int pairs = 10;
+  uint64_t seed = 1;
+  double seconds = 0.001;  ///< of the baseline
+  double sigma = 0.003;
+  int64_t first_pid = 1000;
+};
+
+inline std::string hash_of(const std::string& text) { return sha256_hex(text); }
+
+inline Lock fake_lock(const std::vector<std::string>& names, const std::string& run = "r1") {
+  Lock lock;
+  lock.task = "softmax-cpu";
+  lock.run = run;
+  lock.created = "2026-08-30T10:00:00.000Z";
+  lock.kernel = "kernels/softmax.py:softmax";
+  lock.rules_version = kRulesVersion;
+  lock.rules_sha256 = rules_sha256();
+  for (const std::string& name : names)
+    lock.variants.push_back({name, hash_of(name), "x=f32[64,64]", 1.0, {"GB/s", 1e7}});
+  lock.baselines.push_back({"onednn", "onednn", R"({"operation":"softmax"})"});
+  return lock;
+}
+
+inline Arm fake_arm(const std::string& name, Role role) {
+  Arm arm;
+  arm.name = name;
+  arm.role = role;
+  arm.worker = name;
+  arm.source_sha256 = hash_of(name + " source");
+  arm.binary_sha256 = hash_of(name + " binary");
+  arm.versions = {{"version", role == Role::candidate ? "0.1.0" : "3.5"}};
+  if (role == Role::candidate) arm.config = R"({"block_m":4,"vector":16})";
+  return arm;
+}
+
+inline Reading fake_reading(const Arm& arm, const FakeShape& shape, double seconds, int index, Noise* noise) {
+  Reading r;
+  r.arm = arm.name;
+  r.pid = shape.first_pid + index;
+  r.started_s = 10.0 + 2.0 * index;
+  r.mid_s = r.started_s + 1;
+  const double process = noise->normal(shape.sigma / 2);
+  for (int b = 0; b < 7; ++b) r.blocks.push_back({seconds * 10 * std::exp(process + noise->normal(shape.sigma)), 10});
+  r.correct = true;
+  r.worst_error = 0.25;
+  r.binary_sha256 = arm.binary_sha256;
+  r.inputs_sha256 = hash_of("inputs " + shape.name);
+  return r;
+}
+
+/// A measurement of one candidate against onednn with the true ratio that `shape` says.
+inline PairsArtifact fake_pairs(const FakeShape& shape, Purpose purpose, int64_t open_seq,
+                                const std::string& run = "r1") {
+  PairsArtifact a;
+  a.run = run;
+  a.name = std::string(purpose_name(purpose)) + "-" + shape.name;
+  a.task = "softmax-cpu";
+  a.variant = shape.name;
+  a.variant_hash = hash_of(shape.name);
+  a.purpose = purpose;
+  a.open_seq = open_seq;
+  a.opened_at = "2026-08-30T10:01:00.000Z";
+  a.closed_at = "2026-08-30T10:02:00.000Z";
+  a.compiler_sha256 = hash_of("compiler");
+  a.kernel_sha256 = hash_of("kernel");
+  a.timer = "cpu/one-launch/cold";
+  a.machine = {{"cpu", "Example CPU 3000"}, {"cores", "2"}, {"os", "Linux 6.1"}, {"compiler", "g++ 12.2.0"}};
+  a.input = {{"generator", "philox4x32-10"}, {"seed", "7"}};
+  a.work = {"GB/s", 1e7};
+  a.arms = {fake_arm("hillclimb", Role::candidate), fake_arm("onednn", Role::baseline)};
+  if (shape.copy_ratio > 0) a.arms.push_back(fake_arm("streaming-copy", Role::ceiling));
+  Noise noise(shape.seed);
+  int index = 0;
+  for (int k = 0; k < shape.pairs; ++k) {
+    Pair pair;
+    for (size_t i = 0; i < a.arms.size(); ++i) {
+      const Arm& arm = a.arms[k % 2 ? a.arms.size() - 1 - i : i];
+      const double candidate = shape.seconds / shape.ratio;
+      const double seconds = arm.role == Role::candidate  ? candidate
+                             : arm.role == Role::baseline ? shape.seconds
+                                                          : candidate / shape.copy_ratio;
+      pair.readings.push_back(fake_reading(arm, shape, seconds, index++, &noise));
+    }
+    a.pairs.push_back(std::move(pair));
+  }
+  return a;
+}
+
+inline TuneRecord fake_tune(const std::string& variant, const std::string& run = "r1") {
+  TuneRecord t;
+  t.run = run;
+  t.name = "tune-" + variant;
+  t.task = "softmax-cpu";
+  t.variant = variant;
+  t.variant_hash = hash_of(variant);
+  t.arm = "hillclimb";
+  t.opened_at = "2026-08-30T10:00:00.000Z";
+  t.closed_at = "2026-08-30T10:01:00.000Z";
+  t.seed = 42;
+  t.started_cold = true;
+  t.ended_by = "converged";
+  t.full = true;
+  t.space_size = 4096;
+  t.seconds = 12.5;
+  t.winner = R"({"vector":16,"block_m":4})";
+  t.winner_seconds = 0.00095;
+  t.winner_source_sha256 = hash_of("hillclimb source");
+  const Outcome outcomes[] = {Outcome::ok, Outcome::refused,      Outcome::ok, Outcome::compile_failed,
+                              Outcome::ok, Outcome::wrong_answer, Outcome::ok};
+  const char* reasons[] = {"", "block_m 64 exceeds the rows",      "", "the compiler ran out of registers",
+                           "", "element 3 lies outside the bound", ""};
+  for (int i = 0; i < 7; ++i) {
+    Candidate c;
+    c.seq = i;
+    c.t_s = 1.5 * i;
+    c.config = i == 6 ? t.winner : R"({"vector":)" + std::to_string(1 << i) + R"(,"block_m":1})";
+    c.origin = i == 0 ? "seed" : "random";
+    c.outcome = outcomes[i];
+    c.reason = reasons[i];
+    c.seconds = c.outcome == Outcome::ok ? 0.002 / (1 + 0.2 * i) : 0;
+    t.candidates.push_back(std::move(c));
+  }
+  return t;
+}
+
+/// Tunes and confirms one shape in a store; returns the measurement's object id.
+inline std::string confirm_shape(Store& store, const FakeShape& shape, const std::string& run = "r1") {
+  const std::string tune =
+      store.put(run, "tune-" + shape.name, to_json(fake_tune(shape.name, run)), shape.name, -1).value();
+  const Arm arm = fake_arm("hillclimb", Role::candidate);
+  const int64_t open =
+      store.run_open(run, "confirm", shape.name, candidate_subject(arm.source_sha256, arm.config)).value();
+  PairsArtifact a = fake_pairs(shape, Purpose::confirm, open, run);
+  a.arms[0].tune = tune;
+  const std::string id = store.put(run, a.name, to_json(a), shape.name, open).value();
+  (void)store.run_close(open, "done");
+  return id;
+}
+
+/// A complete goal in `artifacts`: lock, ledger, objects and a goal file whose numbers agree with them.
+inline Goal fake_goal(const std::string& artifacts, const std::string& anchor, const std::vector<FakeShape>& shapes) {
+  Store store = Store::open(artifacts, anchor).value();
+  std::vector<std::string> names;
+  for (const FakeShape& s : shapes) names.push_back(s.name);
+  const Lock lock = fake_lock(names);
+  Goal goal;
+  goal.task = lock.task;
+  goal.run = "r1";
+  goal.lock = store.put("r1", "goal.lock", to_json(lock), "", -1).value();
+  LedgerLine line;
+  line.kind = "goal";
+  line.run = "r1";
+  line.object = goal.lock;
+  line.name = "r1/goal.lock.json";
+  (void)store.append(line);
+  for (const FakeShape& s : shapes) {
+    GoalShape shape;
+    shape.name = s.name;
+    shape.evidence = {confirm_shape(store, s)};
+    Evidence evidence(artifacts, store.view());
+    const VariantVerdict v = judge_variant(evidence, lock, s.name, shape.evidence);
+    shape.ratio = v.ratio;
+    shape.lcb = v.lcb;
+    shape.ucb = v.ucb;
+    shape.verdict = verdict_name(v.verdict);
+    shape.best_baseline = v.best_baseline;
+    shape.artifact = store.named_path(shape.evidence.back());
+    goal.shapes.push_back(shape);
+  }
+  (void)write_file_atomic(join_path(artifacts, "goal.json"), to_json(goal));
+  return goal;
+}
+
+}  // namespace hc::ledger::testing
