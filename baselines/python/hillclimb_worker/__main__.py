@@ -1,0 +1,224 @@
+"""The worker: JSON lines on standard input and output, one subject at a time; docs/worker-protocol.md is the law."""
+
+import hashlib
+import json
+import os
+import sys
+import time
+import traceback
+
+from . import PROTOCOL, VERSION
+
+
+class Refused(Exception):
+    """A request that cannot be served: code and message go to the client."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+class Worker:
+    """State between requests: one subject per slot, inputs kept for the next one of the same arguments."""
+
+    def __init__(self):
+        self.subjects = {}
+        self.timer = None
+        self.cache = (None, None)
+
+    def hello(self, request):
+        """Who we are and what can be run; packages that are missing are listed with the reason."""
+        if request.get("protocol") != PROTOCOL:
+            raise Refused("protocol", f"this worker speaks protocol {PROTOCOL}, not {request.get('protocol')}")
+        from . import adaptors
+        import importlib
+
+        offers, missing = [], []
+        for name, module_name in adaptors.all_names().items():
+            try:
+                module = importlib.import_module("." + module_name, adaptors.__name__)
+                offers.append({"implementation": name, "library": "", "version": module.version()})
+            except Exception as error:
+                missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}"})
+        return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": "cuda", "offers": offers,
+                "missing": missing}
+
+    def inputs(self, texts, seed):
+        """Arguments by their texts; the same texts and seed give the tensors that are there already."""
+        from . import inputs
+
+        key = (tuple(texts), seed)
+        if self.cache[0] != key:
+            self.cache = (None, None)
+            made = []
+            for stream, text in enumerate(texts):
+                value = inputs.parse(text)
+                made.append(inputs.make(value, seed, stream) if isinstance(value, dict) else value)
+            self.cache = (key, made)
+        return self.cache[1]
+
+    def prepare(self, request):
+        """Makes inputs, builds the subject, runs it twice."""
+        import torch
+
+        from . import adaptors
+        from .timer import CudaTimer
+
+        started = time.monotonic()
+        if not torch.cuda.is_available():
+            raise Refused("not_available", "PyTorch sees no CUDA device here")
+        torch.cuda.init()
+        torch.empty(1, device="cuda")
+        self.timer = self.timer or CudaTimer()
+        implementation = request["implementation"]
+        args = self.inputs(request["args"], int(request.get("seed", 0)))
+        module = adaptors.find(implementation)
+        try:
+            with torch.no_grad():
+                subject = module.build(implementation, request["operation"], args, request.get("options", {}))
+                for _ in range(2):
+                    subject.launch()
+                torch.cuda.synchronize()
+        except adaptors.Unsupported as error:
+            raise Refused("unsupported", str(error))
+        tensors = [a for a in args if isinstance(a, torch.Tensor)]
+        moved = sum(t.numel() * t.element_size() for t in tensors)
+        moved += sum(t.numel() * t.element_size() for t in subject.outputs())
+        self.subjects[request.get("slot", "main")] = (subject, request, args)
+        return {
+            "implementation": implementation,
+            "version": module.version(),
+            "library": getattr(sys.modules.get(implementation.split("-")[0]), "__file__", "") or "",
+            "detail": subject.detail,
+            "config": subject.config,
+            "threads": 0,
+            "bytes": moved,
+            "prepare_s": time.monotonic() - started,
+            "in_place": False,
+            "inputs_sha256": digest(tensors),
+            "modules": loaded_files(),
+        }
+
+    def check(self, request):
+        """Runs once on poisoned memory and compares sampled rows with float64; optionally writes the outputs."""
+        import torch
+
+        from . import reference
+
+        subject, prepared, args = self.subjects[request.get("slot", "main")]
+        if request.get("run", True):
+            poison(subject.outputs())
+            with torch.no_grad():
+                subject.launch()
+            torch.cuda.synchronize()
+        outputs = subject.outputs()
+        verdict = reference.compare(request.get("reference", prepared["operation"]), args, outputs, prepared.get("seed", 0))
+        rows = []
+        for index, t in enumerate(outputs):
+            path = ""
+            if request.get("out_dir"):
+                path = os.path.join(request["out_dir"], f"{index}.bin")
+                t.contiguous().reshape(-1).view(torch.uint8).cpu().numpy().tofile(path)
+            rows.append({"index": index, "name": f"out.{index}", "dtype": str(t.dtype).removeprefix("torch."), "numel": t.numel(),
+                         "path": path, "sha256": digest([t]), "nan_count": int(t.isnan().sum())})
+        return {"outputs": rows, "verdict": verdict}
+
+    def time(self, request):
+        """Raw blocks by the shared timer on the current stream."""
+        import torch
+
+        from .timer import BACK_TO_BACK, SINGLE
+
+        subject, _, _ = self.subjects[request.get("slot", "main")]
+        mode = {"single": SINGLE, "back_to_back": BACK_TO_BACK}[request.get("mode", "single")]
+        with torch.no_grad():
+            return self.timer.run(
+                subject.launch,
+                torch.cuda.current_stream().cuda_stream,
+                blocks=int(request.get("blocks", 5)),
+                min_block_s=float(request.get("min_block_s", 0.005)),
+                warmup_s=float(request.get("warmup_s", 0.02)),
+                mode=mode,
+                flush_bytes=int(request.get("flush_bytes", -1)),
+                max_launches=int(request.get("max_launches", 0)),
+            )
+
+    def device(self, _request):
+        """Facts and state of the device."""
+        return {"facts": self.timer.facts(), "state": self.timer.state()}
+
+    def drop(self, request):
+        """Forgets a slot, so that its memory can be used again."""
+        import torch
+
+        self.subjects.pop(request.get("slot", "main"), None)
+        torch.cuda.empty_cache()
+        return {}
+
+
+def poison(outputs):
+    """Fills the outputs, and as much free memory of the same sizes, with NaN (or all ones): an unwritten element shows."""
+    import torch
+
+    held = []
+    for t in outputs:
+        for target in (t, torch.empty_like(t)):
+            flat = target.as_strided((target.untyped_storage().nbytes() // target.element_size(),), (1,), 0)
+            flat.fill_(float("nan") if t.is_floating_point() else -1)
+            held.append(target)
+    torch.cuda.synchronize()
+
+
+def digest(tensors):
+    """SHA-256 over per-chunk sums of the bits: computed on the device, since outputs may be gigabytes."""
+    import torch
+
+    h = hashlib.sha256()
+    for t in tensors:
+        flat = t.contiguous().reshape(-1).view(torch.uint8)
+        usable = flat[: flat.numel() // 8 * 8].view(torch.int64)
+        width = 1 << 16
+        full = usable[: usable.numel() // width * width].reshape(-1, width)
+        weights = torch.arange(1, width + 1, device=t.device, dtype=torch.int64) * 0x9E3779B1 | 1
+        for first in range(0, full.shape[0], 256):
+            h.update((full[first : first + 256] * weights).sum(1).cpu().numpy().tobytes())
+        h.update(usable[full.numel() :].cpu().numpy().tobytes())
+        h.update(flat[usable.numel() * 8 :].cpu().numpy().tobytes())
+    return h.hexdigest()
+
+
+def loaded_files():
+    """Files of loaded modules outside the standard library and site-packages: what a frozen tree must cover."""
+    roots = tuple(p for p in (sys.prefix, sys.base_prefix) if p)
+    files = (getattr(m, "__file__", None) for m in list(sys.modules.values()))
+    return sorted({f for f in files if f and not f.startswith(roots) and "site-packages" not in f and "dist-packages" not in f})
+
+
+def main():
+    """Serves requests until `bye` or the end of the input."""
+    channel = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # whatever a library prints goes to standard error
+    sys.stdout = sys.stderr
+    worker = Worker()
+    for line in sys.stdin:
+        operation = ""
+        try:
+            request = json.loads(line)
+            operation = request.get("op", "")
+            if operation == "bye":
+                channel.write(json.dumps({"ok": True, "op": "bye"}) + "\n")
+                return 0
+            if operation not in ("hello", "prepare", "check", "time", "device", "drop"):
+                raise Refused("unknown_op", f"there is no operation `{operation}`")
+            reply = {"ok": True, "op": operation, **getattr(worker, operation)(request)}
+        except Refused as error:
+            reply = {"ok": False, "op": operation, "code": error.code, "message": str(error)}
+        except Exception as error:
+            traceback.print_exc()
+            reply = {"ok": False, "op": operation, "code": type(error).__name__, "message": str(error)[:2000]}
+        channel.write(json.dumps(reply) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
