@@ -1,0 +1,134 @@
+// The backlog, replayed from the ledger's idea lines.
+#include "contract/backlog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace hc::contract {
+namespace {
+
+constexpr size_t kShortestPrefix = 8;
+
+Diagnostic goal_error(std::string message) {
+  return Diagnostic{.code = Code::goal_error, .message = std::move(message)};
+}
+
+std::vector<Idea>::iterator find(std::vector<Idea>& ideas, const std::string& id) {
+  return std::find_if(ideas.begin(), ideas.end(), [&](const Idea& idea) { return idea.id == id; });
+}
+
+/// Puts the idea at its rank among the open ones; ranks outside of the list mean its ends.
+void place(std::vector<Idea>& open, Idea idea, int64_t rank) {
+  const int64_t last = static_cast<int64_t>(open.size());
+  const int64_t at = rank <= 0 || rank > last ? last : rank - 1;
+  open.insert(open.begin() + at, std::move(idea));
+}
+
+int64_t rank_of(const ledger::LedgerLine& line) {
+  int64_t rank = 0;
+  std::from_chars(line.purpose.data() + line.purpose.find(' ') + 1, line.purpose.data() + line.purpose.size(), rank);
+  return rank;
+}
+
+/// An idea line: `purpose` is the action (with the rank where it has one), `subject` the idea's id, `note` the text.
+ledger::LedgerLine idea_line(const std::string& run, std::string action, std::string id, std::string note) {
+  ledger::LedgerLine line;
+  line.kind = "idea";
+  line.run = run;
+  line.purpose = std::move(action);
+  line.subject = std::move(id);
+  line.note = std::move(note);
+  return line;
+}
+
+Result<Idea> need_open(const ledger::Store& store, const std::string& run, const std::string& id) {
+  std::vector<Idea> ideas = backlog(store.view(), run);
+  const auto it = find(ideas, id);
+  if (it == ideas.end()) {
+    return goal_error(fmt::format("the backlog has no idea `{}`", id)).fix("`hillclimb status` lists the ideas");
+  }
+  if (!it->open) return goal_error(fmt::format("the idea {} was closed: {}", id, it->outcome));
+  return *it;
+}
+
+}  // namespace
+
+std::vector<Idea> backlog(const ledger::LedgerView& view, const std::string& run) {
+  std::vector<Idea> open, closed;
+  for (const ledger::LedgerLine& line : view.lines) {
+    if (line.kind != "idea" || line.run != run) continue;
+    if (line.purpose.starts_with("add")) {
+      place(open, Idea{line.subject, line.note, line.variant, true, "", ""}, rank_of(line));
+      continue;
+    }
+    const auto it = find(open, line.subject);
+    if (it == open.end()) continue;
+    Idea idea = std::move(*it);
+    open.erase(it);
+    if (line.purpose == "close") {
+      idea.open = false;
+      idea.outcome = line.note;
+      idea.evidence = line.object;
+      closed.push_back(std::move(idea));
+    } else {
+      place(open, std::move(idea), rank_of(line));
+    }
+  }
+  open.insert(open.end(), closed.begin(), closed.end());
+  return open;
+}
+
+Result<std::string> add_idea(ledger::Store& store, const std::string& run, const std::string& text,
+                             const std::string& variant, int64_t rank) {
+  if (text.find_first_not_of(" \t\n") == std::string::npos) return goal_error("an idea needs a text");
+  for (const Idea& idea : backlog(store.view(), run)) {
+    if (idea.open && idea.text == text && idea.variant == variant) return idea.id;
+  }
+  const std::string id = fmt::format("i{}", backlog(store.view(), run).size() + 1);
+  ledger::LedgerLine line = idea_line(run, fmt::format("add {}", rank), id, text);
+  line.variant = variant;
+  HC_TRY(store.append(std::move(line)));
+  return id;
+}
+
+Status rank_idea(ledger::Store& store, const std::string& run, const std::string& id, int64_t rank) {
+  HC_TRY(need_open(store, run, id));
+  if (rank < 1) return goal_error("the best rank is 1");
+  HC_TRY(store.append(idea_line(run, fmt::format("rank {}", rank), id, "")));
+  return success();
+}
+
+Status close_idea(ledger::Store& store, const std::string& run, const std::string& id, const std::string& outcome,
+                  const std::string& evidence) {
+  HC_TRY(need_open(store, run, id));
+  if (evidence.empty()) {
+    return goal_error(fmt::format("closing {} needs evidence: an artifact that shows what came of it", id))
+        .fix("measure it (`hillclimb try` or `hillclimb measure`) and name the artifact with --evidence");
+  }
+  ledger::LedgerLine line = idea_line(run, "close", id, outcome.empty() ? "tried" : outcome);
+  line.object = HC_TRY(resolve_object(store.view(), evidence));
+  HC_TRY(ledger::read_object(store.artifacts_dir(), line.object));
+  HC_TRY(store.append(std::move(line)));
+  return success();
+}
+
+Result<std::string> resolve_object(const ledger::LedgerView& view, const std::string& text) {
+  std::set<std::string> found;
+  std::string path = text;
+  if (const size_t at = path.rfind("artifacts/"); at != std::string::npos) path = path.substr(at + 10);
+  for (const ledger::LedgerLine& line : view.lines) {
+    if (line.kind != "object") continue;
+    if (line.object == text || line.name == path) found = {line.object};
+    if (line.object == text || line.name == path) break;
+    if (text.size() >= kShortestPrefix && line.object.starts_with(text)) found.insert(line.object);
+  }
+  if (found.size() == 1) return *found.begin();
+  const char* what = found.empty() ? "no object of the ledger" : "more than one object of the ledger";
+  return Diagnostic{.code = Code::goal_error, .message = fmt::format("`{}` names {}", text, what)}.fix(
+      "give an object id, its first 8 digits or more, or its path artifacts/RUN/NAME.json");
+}
+
+}  // namespace hc::contract

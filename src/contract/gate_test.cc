@@ -1,0 +1,289 @@
+// The stop gate: when it blocks, when it lets go, and how it says so to each agent.
+#include "contract/gate.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "contract/goal.h"
+#include "ledger/test_support.h"
+
+namespace hc::contract {
+namespace {
+
+namespace fs = std::filesystem;
+using ledger::testing::FakeShape;
+
+constexpr const char* kTurn = R"({"session_id":"s1","hook_event_name":"Stop","stop_hook_active":false})";
+
+FakeShape shape(const std::string& name, double ratio, uint64_t seed) {
+  FakeShape out;
+  out.name = name;
+  out.ratio = ratio;
+  out.seed = seed;
+  return out;
+}
+
+class GateTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = make_temp_folder("gate");
+    artifacts_ = join_path(folder_, "project/artifacts");
+    anchor_ = join_path(folder_, "state/anchor.json");
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  void make_goal(const std::vector<FakeShape>& shapes) { ledger::testing::fake_goal(artifacts_, anchor_, shapes); }
+  GateReply ask(Agent agent = Agent::claude, const std::string& input = kTurn) {
+    return gate({agent, artifacts_, anchor_, input, kGiveUpAfter});
+  }
+  void set_status(const std::string& status, const std::string& words, const std::vector<std::string>& evidence = {}) {
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    ASSERT_TRUE(contract::set_status(store, status, words, evidence).ok());
+  }
+
+  std::string folder_, artifacts_, anchor_;
+};
+
+const std::vector<FakeShape> kMet{shape("a", 1.05, 1), shape("b", 1.04, 2)};
+const std::vector<FakeShape> kUnmet{shape("good", 1.05, 1), shape("bad", 0.90, 2), shape("worse", 0.80, 3)};
+
+TEST_F(GateTest, allows_where_no_goal_was_ever_created) {
+  for (const std::string_view name : agent_names()) {
+    const GateReply reply = ask(*agent_from(name));
+    EXPECT_TRUE(reply.allowed) << name;
+    EXPECT_EQ(reply.reason, GateReason::no_goal);
+    EXPECT_EQ(reply.exit_code, 0) << name;
+    EXPECT_EQ(reply.out, name == "exit" ? "" : "{}\n") << name;
+  }
+  EXPECT_FALSE(file_exists(gate_state_path(anchor_))) << "a project without goal leaves no trace";
+}
+
+TEST_F(GateTest, a_met_goal_lets_go) {
+  make_goal(kMet);
+  const GateReply reply = ask();
+  EXPECT_TRUE(reply.allowed) << reply.message;
+  EXPECT_EQ(reply.reason, GateReason::met);
+}
+
+TEST_F(GateTest, lists_every_failing_variant_worst_first) {
+  make_goal(kUnmet);
+  const GateReply reply = ask();
+  ASSERT_FALSE(reply.allowed);
+  const size_t worse = reply.message.find("  worse  "), bad = reply.message.find("  bad  ");
+  ASSERT_NE(worse, std::string::npos) << reply.message;
+  ASSERT_NE(bad, std::string::npos) << reply.message;
+  EXPECT_LT(worse, bad);
+  EXPECT_EQ(reply.message.find("  good  "), std::string::npos);
+  EXPECT_NE(reply.message.find("2 of 3 variants fail"), std::string::npos);
+}
+
+TEST_F(GateTest, names_every_failing_variant_of_a_long_list) {
+  std::vector<FakeShape> shapes;
+  for (int i = 0; i < 14; ++i) shapes.push_back(shape("v" + std::to_string(i), 0.8, 10 + i));
+  make_goal(shapes);
+  const GateReply reply = ask();
+  for (const FakeShape& one : shapes) EXPECT_NE(reply.message.find(one.name), std::string::npos) << one.name;
+}
+
+TEST_F(GateTest, speaks_each_dialect) {
+  make_goal(kUnmet);
+  const Json claude = *parse_json(ask(Agent::claude).out), codex = *parse_json(ask(Agent::codex).out);
+  EXPECT_EQ(claude["decision"], "block");
+  EXPECT_EQ(codex["decision"], "block");
+  EXPECT_FALSE(codex["reason"].get<std::string>().empty());
+  EXPECT_EQ((*parse_json(ask(Agent::gemini).out))["decision"], "deny");
+  const GateReply cursor = ask(Agent::cursor, R"({"conversation_id":"c1","status":"completed","loop_count":0})");
+  EXPECT_FALSE((*parse_json(cursor.out))["followup_message"].get<std::string>().empty());
+  EXPECT_EQ(cursor.exit_code, 0);
+  const GateReply plain = ask(Agent::exit);
+  EXPECT_EQ(plain.exit_code, ledger::kExitUnmet);
+  EXPECT_FALSE(plain.err.empty());
+}
+
+TEST_F(GateTest, asks_nothing_after_the_user_broke_off) {
+  make_goal(kUnmet);
+  const GateReply reply = ask(Agent::cursor, R"({"conversation_id":"c1","status":"aborted"})");
+  EXPECT_TRUE(reply.allowed);
+  EXPECT_FALSE(parse_json(reply.out)->contains("followup_message"));
+}
+
+TEST_F(GateTest, any_input_blocks_as_well) {
+  make_goal(kUnmet);
+  for (const char* input :
+       {"", "\xEF\xBB\xBF{\"session_id\":\"x\"}", "not JSON", "[]", "{\"session_id\":7}", "\xFF\xFE"}) {
+    const GateReply reply = ask(Agent::claude, input);
+    EXPECT_FALSE(reply.allowed) << input;
+    EXPECT_TRUE(parse_json(reply.out).has_value()) << input;
+  }
+}
+
+TEST_F(GateTest, blocks_when_the_goal_file_is_gone) {
+  make_goal(kMet);
+  fs::remove(goal_path(artifacts_));
+  EXPECT_FALSE(ask().allowed);
+  EXPECT_EQ(ask(Agent::exit).exit_code, ledger::kExitBroken);
+}
+
+TEST_F(GateTest, blocks_when_all_artifacts_are_gone) {
+  make_goal(kMet);
+  fs::remove_all(artifacts_);
+  const GateReply reply = ask();
+  EXPECT_FALSE(reply.allowed);
+  EXPECT_NE(reply.message.find("goal"), std::string::npos);
+}
+
+TEST_F(GateTest, blocks_after_artifacts_were_removed_and_begun_anew_without_a_goal) {
+  make_goal(kUnmet);
+  fs::remove_all(artifacts_);
+  { ledger::Store store = ledger::Store::open(artifacts_, anchor_).value(); }
+  EXPECT_FALSE(ask().allowed);
+}
+
+TEST_F(GateTest, a_ledger_without_goal_is_no_goal) {
+  {
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    ASSERT_TRUE(store.run_open("r1", "tune", "a", "").ok());
+  }
+  EXPECT_TRUE(ask().allowed);
+}
+
+TEST_F(GateTest, blocks_on_a_damaged_goal_file) {
+  make_goal(kMet);
+  for (const char* text : {"", "{", "[]", "null", "{\"task\":\"x\",\"shapes\":[]}"}) {
+    ASSERT_EQ(write_file_atomic(goal_path(artifacts_), text), "");
+    EXPECT_FALSE(ask().allowed) << text;
+  }
+}
+
+TEST_F(GateTest, a_plain_goal_file_is_remembered) {
+  ASSERT_EQ(make_folders(artifacts_), "");
+  ASSERT_EQ(write_file_atomic(goal_path(artifacts_),
+                              R"({"task":"softmax","shapes":[{"name":"a","ratio":0.9,"artifact":"x"}]})"),
+            "");
+  EXPECT_FALSE(ask().allowed);
+  fs::remove(goal_path(artifacts_));
+  EXPECT_FALSE(ask().allowed) << "the gate saw a goal, so a missing one is not none";
+}
+
+TEST_F(GateTest, a_damaged_memory_of_its_own_blocks) {
+  ASSERT_EQ(make_folders(join_path(folder_, "state")), "");
+  ASSERT_EQ(write_file_atomic(gate_state_path(anchor_), "{broken"), "");
+  EXPECT_FALSE(ask().allowed);
+}
+
+TEST_F(GateTest, sees_a_ledger_rewritten_together_with_its_anchor) {
+  make_goal(kUnmet);
+  EXPECT_FALSE(ask().allowed);
+  // the forger removes everything but the gate's memory and makes a better world
+  fs::remove_all(artifacts_);
+  fs::remove(anchor_);
+  make_goal(kMet);
+  const GateReply reply = ask();
+  EXPECT_FALSE(reply.allowed);
+  EXPECT_NE(reply.message.find("since the last stop"), std::string::npos) << reply.message;
+}
+
+TEST_F(GateTest, paused_and_blocked_stop_without_being_met) {
+  make_goal(kUnmet);
+  set_status("paused", "stop for today");
+  const GateReply reply = ask();
+  EXPECT_TRUE(reply.allowed) << reply.message;
+  EXPECT_EQ(reply.reason, GateReason::stopped);
+  EXPECT_NE(reply.message.find("stopped, not met"), std::string::npos);
+  EXPECT_NE(reply.message.find("stop for today"), std::string::npos);
+  EXPECT_EQ(ask(Agent::exit).exit_code, ledger::kExitUnmet);
+}
+
+TEST_F(GateTest, a_status_typed_into_the_goal_file_blocks) {
+  make_goal(kUnmet);
+  ledger::Goal goal = read_goal(artifacts_).value();
+  goal.status = "paused";
+  goal.paused_reason = "the user said so, honestly";
+  ASSERT_TRUE(write_goal(artifacts_, goal).ok());
+  const GateReply reply = ask();
+  EXPECT_FALSE(reply.allowed);
+  EXPECT_NE(reply.message.find("the ledger has no such decision"), std::string::npos) << reply.message;
+}
+
+TEST_F(GateTest, gives_up_loudly_and_blocks_the_next_stop_again) {
+  make_goal(kUnmet);
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed) << round << " " << i;
+    const GateReply reply = ask();
+    EXPECT_TRUE(reply.allowed);
+    EXPECT_EQ(reply.reason, GateReason::gave_up);
+    EXPECT_NE(reply.message.find("NOT MET"), std::string::npos);
+    EXPECT_EQ(read_goal(artifacts_).value().status, "running");
+  }
+  EXPECT_FALSE(ask().allowed);
+  const ledger::LedgerView view = ledger::read_ledger(artifacts_);
+  EXPECT_EQ(std::count_if(view.lines.begin(), view.lines.end(), [](const auto& l) { return l.kind == "gate_giveup"; }),
+            2);
+}
+
+TEST_F(GateTest, new_evidence_renews_its_patience_and_talk_does_not) {
+  make_goal(kUnmet);
+  for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed);
+  {
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    ASSERT_TRUE(store.run_open("r1", "nominate", "bad", "x").ok());
+  }
+  for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed) << i;
+  {
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    ledger::LedgerLine line;
+    line.kind = "log";
+    ASSERT_TRUE(store.append(line).ok());
+  }
+  EXPECT_EQ(ask().reason, GateReason::gave_up);
+}
+
+TEST_F(GateTest, sessions_are_counted_apart_and_exit_never_gives_up) {
+  make_goal(kUnmet);
+  for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed);
+  EXPECT_FALSE(ask(Agent::claude, R"({"session_id":"s2"})").allowed);
+  for (int i = 0; i < 3 * kGiveUpAfter; ++i) EXPECT_FALSE(ask(Agent::exit, "").allowed);
+}
+
+TEST_F(GateTest, broken_evidence_blocks_and_gives_up_in_the_end) {
+  make_goal(kMet);
+  for (const auto& entry : fs::recursive_directory_iterator(join_path(artifacts_, "objects"))) {
+    if (entry.is_regular_file()) {
+      fs::remove(entry.path());
+      break;
+    }
+  }
+  for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_EQ(ask().reason, GateReason::broken);
+  EXPECT_EQ(ask().reason, GateReason::gave_up);
+  EXPECT_EQ(ask().reason, GateReason::broken);
+}
+
+TEST_F(GateTest, every_stop_leaves_a_line_in_the_ledger) {
+  make_goal(kUnmet);
+  (void)ask();
+  const ledger::LedgerLine last = ledger::read_ledger(artifacts_).lines.back();
+  EXPECT_EQ(last.kind, "gate");
+  EXPECT_EQ(last.purpose, "claude");
+  EXPECT_NE(last.note.find("UNMET 1/3"), std::string::npos) << last.note;
+  // and the ledger with it is still in order
+  EXPECT_EQ(ledger::check_goal({goal_path(artifacts_), anchor_}).exit_code, ledger::kExitUnmet);
+}
+
+TEST(GateFailure, blocks_in_every_dialect) {
+  for (const std::string_view name : agent_names()) {
+    const GateReply reply = gate_failure(*agent_from(name), "no memory");
+    EXPECT_FALSE(reply.allowed);
+    if (name == "exit") {
+      EXPECT_EQ(reply.exit_code, 2);
+    } else {
+      EXPECT_NE(reply.out.find("no memory"), std::string::npos) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hc::contract
