@@ -62,7 +62,7 @@ Json answer(const std::string& op, const Json& request) {
                     {"numel", 1},
                     {"path", path},
                     {"sha256", std::to_string(sum)},
-                    {"nan_count", sum != sum}};
+                    {"nan_count", int{sum != sum}}};
   return {{"outputs", Json::array({output})}};
 }
 

@@ -21,10 +21,10 @@ std::string_view mode_name(Mode mode);  ///< "single", "back_to_back"
 /// What to make ready. Which fields count depends on `implementation`: artifact, onednn, copy, memcpy, canary.
 struct PrepareRequest {
   std::string implementation = "artifact";
-  std::string manifest;           ///< artifact: path of the manifest
-  std::string operation;          ///< onednn: softmax, layer_norm, ...
-  std::vector<std::string> args;  ///< onednn: tensor texts and scalars, as the candidate's arguments
-  std::string library;            ///< onednn: path of the library; empty: the first that was found
+  std::string manifest{};           ///< artifact: path of the manifest
+  std::string operation{};          ///< onednn: softmax, layer_norm, ...
+  std::vector<std::string> args{};  ///< onednn: tensor texts and scalars, as the candidate's arguments
+  std::string library{};            ///< onednn: path of the library; empty: the first that was found
   int64_t bytes = 0;          ///< copy, memcpy: bytes read, as many are written; 0: those of the first tensor in `args`
   uint64_t seed = 0;          ///< inputs: Philox key; the stream is the parameter's index
   int threads = 0;            ///< 0: all that the process may use
@@ -33,49 +33,49 @@ struct PrepareRequest {
 
 /// A library or a kind of subject that a worker offers.
 struct Offer {
-  std::string implementation;
-  std::string library;  ///< path, or empty
-  std::string version;
+  std::string implementation{};
+  std::string library{};  ///< path, or empty
+  std::string version{};
 };
 
 struct HelloReply {
   int protocol = 0;
-  std::string worker;   ///< name and version of the worker
-  std::string backend;  ///< "cpu", "cuda"
-  std::vector<Offer> offers;
+  std::string worker{};   ///< name and version of the worker
+  std::string backend{};  ///< "cpu", "cuda"
+  std::vector<Offer> offers{};
 };
 
 struct PrepareReply {
-  std::string implementation;
-  std::string version;  ///< of the library, or of the kernel (hash of its source)
-  std::string library;  ///< file that runs
-  std::string detail;   ///< which implementation the library chose, instruction set, ...
+  std::string implementation{};
+  std::string version{};  ///< of the library, or of the kernel (hash of its source)
+  std::string library{};  ///< file that runs
+  std::string detail{};   ///< which implementation the library chose, instruction set, ...
   int threads = 0;
   int64_t bytes = 0;  ///< inputs read once plus outputs written once
   double prepare_s = 0;
-  bool in_place = false;      ///< a launch changes its own inputs, so that timed launches leave no checkable output
-  std::string inputs_sha256;  ///< of the bytes of all tensor arguments and their positions
+  bool in_place = false;        ///< a launch changes its own inputs, so that timed launches leave no checkable output
+  std::string inputs_sha256{};  ///< of the bytes of all tensor arguments and their positions
 };
 
 /// One written storage after a run.
 struct OutputFile {
   int index = 0;  ///< storage (artifact) or output (others)
-  std::string name;
+  std::string name{};
   DType dtype = DType::f32;
   int64_t numel = 0;
-  std::string path;  ///< raw bytes; empty when no folder was given
-  std::string sha256;
+  std::string path{};  ///< raw bytes; empty when no folder was given
+  std::string sha256{};
   int64_t nan_count = 0;
 };
 
 struct CheckRequest {
-  std::string out_dir;  ///< empty: hashes and counts only
-  bool run = true;      ///< false: what the last timed launch left
+  std::string out_dir{};  ///< empty: hashes and counts only
+  bool run = true;        ///< false: what the last timed launch left
   std::string slot = "main";
 };
 
 struct CheckReply {
-  std::vector<OutputFile> outputs;
+  std::vector<OutputFile> outputs{};
 };
 
 struct TimeRequest {
@@ -90,8 +90,8 @@ struct TimeRequest {
 
 /// Raw readings of one block with what the machine looked like; nothing is rounded.
 struct Block {
-  std::vector<double> seconds;  ///< per launch
-  int64_t launches = 0;         ///< = seconds.size() in single mode; in the other mode one reading is their mean
+  std::vector<double> seconds{};  ///< per launch
+  int64_t launches = 0;           ///< = seconds.size() in single mode; in the other mode one reading is their mean
   double start_monotonic_s = 0;
   double mid_monotonic_s = 0;
   double mid_unix_s = 0;
@@ -102,13 +102,13 @@ struct Block {
 };
 
 struct TimeReply {
-  std::vector<Block> blocks;
+  std::vector<Block> blocks{};
   Mode mode = Mode::single;
   int threads = 0;
   int64_t flush_bytes = 0;
   int64_t warmup_launches = 0;
   double empty_s = 0;  ///< cost of a reading round nothing
-  std::string clock;
+  std::string clock{};
 };
 
 // JSON forms; `from_json` gives worker_failed naming the field that is missing or wrong.

@@ -106,6 +106,7 @@ class OneDnnSubject : public Subject {
   void input(int argument, size_t at) { bind_.push_back({argument, in_.specs[at], in_.buffers[at]->data()}); }
   void weight(int argument, size_t at);
   void variance_from_rstd(size_t at);
+  void unused_shift();
   void output(int argument, const char* name, TensorSpec spec);
   Status lay_out(const Row& row);
   void lay_out_norm(const Row& row);
@@ -144,6 +145,13 @@ void OneDnnSubject::variance_from_rstd(size_t at) {
   }
   bind_.push_back({kDnnVariance, variance.spec(), variance.data()});
   converted_.push_back(std::move(variance));
+}
+
+/// The shift has to be bound in backward as well, though no formula reads it.
+void OneDnnSubject::unused_shift() {
+  converted_.emplace_back(plain(DType::f32, {in_.specs[1].shape.back()}));
+  std::memset(converted_.back().data(), 0, static_cast<size_t>(converted_.back().bytes()));
+  bind_.push_back({kDnnShift, converted_.back().spec(), converted_.back().data()});
 }
 
 void OneDnnSubject::output(int argument, const char* name, TensorSpec spec) {
@@ -254,6 +262,7 @@ Result<std::unique_ptr<Subject>> OneDnnSubject::make(const PrepareRequest& reque
   if (library->major() == 2 && !subject->problem_.src.strides.empty()) {
     return Diagnostic{.code = Code::not_available, .message = "oneDNN 2 is not given strided tensors here"};
   }
+  if (row->op == DnnOp::layer_norm_backward && subject->problem_.shift) subject->unused_shift();
   subject->problem_.algorithm = library->algorithm(row->op, row->algorithm);
   subject->reset();
   subject->primitive_ = HC_TRY(OneDnn::make(library, subject->problem_, subject->bind_));

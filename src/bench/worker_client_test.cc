@@ -1,0 +1,227 @@
+// The client against workers that die, hang and speak nonsense, and against the real ones.
+#include "bench/worker_client.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "bench/fake_worker.h"
+#include "bench/screen.h"
+
+namespace hc::bench {
+namespace {
+
+constexpr const char* kWorker = HC_BINARY_DIR "/hillclimb-worker";
+
+class WorkerClient : public testing::Test {
+ protected:
+  std::string folder_ = make_temp_folder("hc-fake");
+  std::string log_ = join_path(folder_, "log");
+  Limits limits_{1, 1, 1, 1, 1};
+
+  std::vector<std::string> fake(const std::string& first, const std::string& cases) {
+    return fake_argv(write_fake_worker(folder_, "worker.sh", first, cases), "fake", log_);
+  }
+  std::string start_failure(const std::vector<std::string>& argv) {
+    const auto worker = Worker::start(argv, limits_);
+    if (worker.ok()) return "started";
+    EXPECT_EQ(worker.error().code, Code::worker_failed);
+    return worker.error().message;
+  }
+  /// The message of a time call that fails after a good hello.
+  std::string time_failure(const std::string& reply, bool alive) {
+    const auto worker = Worker::start(fake("", kFakeHello + std::string("\n*) ") + reply + ";;"), limits_);
+    if (!worker.ok()) return worker.error().message;
+    const auto timed = worker.value()->time({});
+    EXPECT_EQ(worker.value()->alive(), alive);
+    if (timed.ok()) return "timed";
+    EXPECT_EQ(timed.error().code, Code::worker_failed);
+    return timed.error().message;
+  }
+};
+
+#define EXPECT_SAYS(text, part)                            \
+  do {                                                     \
+    const std::string said = text;                         \
+    EXPECT_NE(said.find(part), std::string::npos) << said; \
+  } while (0)
+
+TEST_F(WorkerClient, GoodWorkerFromHelloToBye) {
+  const auto started = Worker::start(fake("", good_cases()), limits_);
+  ASSERT_TRUE(started.ok()) << started.error().message;
+  Worker& worker = *started.value();
+  EXPECT_EQ(worker.hello().worker, "fake/1");
+  const auto prepared = worker.prepare({});
+  ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+  EXPECT_EQ(prepared.value().bytes, 8);
+  const auto checked = worker.check({});
+  ASSERT_TRUE(checked.ok()) << checked.error().message;
+  EXPECT_EQ(checked.value().outputs.at(0).sha256, "out");
+  const auto timed = worker.time({});
+  ASSERT_TRUE(timed.ok()) << timed.error().message;
+  EXPECT_EQ(timed.value().blocks.at(0).seconds.size(), 1U);
+  EXPECT_TRUE(worker.bye().ok());
+  EXPECT_FALSE(worker.alive());
+  EXPECT_FALSE(worker.time({}).ok());
+}
+
+TEST_F(WorkerClient, NamesEveryWayToFailAtTheStart) {
+  EXPECT_SAYS(start_failure({}), "no command line");
+  EXPECT_SAYS(start_failure({"/nowhere/worker"}), "cannot be started: /nowhere/worker: No such file");
+  EXPECT_SAYS(start_failure(fake("echo library missing >&2; exit 3", "")), "ended with status 3");
+  EXPECT_SAYS(start_failure(fake("echo library missing >&2; exit 3", "")), "last words: library missing");
+  EXPECT_SAYS(start_failure(fake("kill -SEGV $$", "")), "signal 11 (SIGSEGV)");
+  EXPECT_SAYS(start_failure(fake("sleep 30", "")), "gave no answer to hello within 1 s");
+  EXPECT_SAYS(start_failure(fake("echo Welcome", good_cases())), "not JSON: `Welcome`");
+  EXPECT_SAYS(start_failure(fake("", R"(*) echo '{"ok":true,"op":"hello","protocol":7,"worker":"x"}';;)")),
+              "speaks protocol 7, and 1 is needed");
+  EXPECT_SAYS(start_failure(fake("", R"(*) echo '{"ok":true,"op":"hello","protocol":1}';;)")), "`worker` is missing");
+}
+
+TEST_F(WorkerClient, NamesEveryWayToFailAtTiming) {
+  EXPECT_SAYS(time_failure("exit 9", false), "died during time; it ended with status 9");
+  EXPECT_SAYS(time_failure("sleep 30", false), "gave no answer to time within 1 s and was killed");
+  EXPECT_SAYS(time_failure("echo progress 50%", false), "not JSON: `progress 50%`");
+  EXPECT_SAYS(time_failure(R"(echo '{"ok":true,"op":"check","outputs":[]}')", false), "the reply to `check`");
+  EXPECT_SAYS(time_failure(R"(echo '[1]')", false), "a JSON object is needed");
+  EXPECT_SAYS(time_failure(R"(echo '{"ok":"yes","op":"time"}')", false), "`ok` is \"yes\"");
+  EXPECT_SAYS(time_failure(R"(echo '{"ok":true,"op":"time","threads":1,"flush_bytes":0,"blocks":[]}')", false),
+              "`blocks` is missing or empty");
+  const std::string head = R"(echo '{"ok":true,"op":"time","threads":1,"flush_bytes":0,"blocks":[{"launches":1,)";
+  EXPECT_SAYS(time_failure(head + R"("mid_monotonic_s":1,"seconds":[-1]}]}')", false), "not a positive number");
+  EXPECT_SAYS(time_failure(head + R"("mid_monotonic_s":1,"seconds":[]}]}')", false), "no readings");
+  EXPECT_SAYS(time_failure(head + R"("seconds":[1]}]}')", false), "`mid_monotonic_s` is missing");
+  EXPECT_SAYS(time_failure(R"(echo '{"ok":false,"op":"time","code":"Nonsense","message":"out of paper"}')", true),
+              "refused time: out of paper");
+}
+
+TEST_F(WorkerClient, RefusalKeepsItsCodeAndFix) {
+  const std::string refusal =
+      R"(*'"op":"prepare"'*) echo '{"ok":false,"op":"prepare","code":"NotAvailable","message":"no library","help":"get one"}';;)";
+  const auto worker = Worker::start(fake("", kFakeHello + std::string("\n") + refusal + "\n" + kFakeBye), limits_);
+  ASSERT_TRUE(worker.ok());
+  const auto prepared = worker.value()->prepare({});
+  ASSERT_FALSE(prepared.ok());
+  EXPECT_EQ(prepared.error().code, Code::not_available);
+  EXPECT_EQ(prepared.error().help, "get one");
+  EXPECT_TRUE(worker.value()->alive());
+  EXPECT_TRUE(worker.value()->bye().ok());
+}
+
+TEST_F(WorkerClient, ExitStatusAfterByeCounts) {
+  const auto worker =
+      Worker::start(fake("", kFakeHello + std::string("\n*) echo '{\"ok\":true,\"op\":\"bye\"}'; exit 4;;")), limits_);
+  ASSERT_TRUE(worker.ok());
+  const Status bye = worker.value()->bye();
+  ASSERT_FALSE(bye.ok());
+  EXPECT_SAYS(bye.error().message, "ended with status 4 after bye");
+}
+
+TEST_F(WorkerClient, LibraryPrintsDoNotReachTheProtocol) {
+  // The example shares the trick with our worker: replies on a private copy, everything else to standard error.
+  for (const char* program : {kWorker, HC_BINARY_DIR "/example_worker"}) {
+    const auto worker = Worker::start({program});
+    ASSERT_TRUE(worker.ok()) << worker.error().message;
+    const auto prepared = worker.value()->prepare({.implementation = "copy", .bytes = 1 << 20});
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    const auto timed = worker.value()->time({.blocks = 2, .min_block_s = 0.001, .warmup_s = 0});
+    ASSERT_TRUE(timed.ok()) << timed.error().message;
+    EXPECT_EQ(timed.value().blocks.size(), 2U);
+    EXPECT_TRUE(worker.value()->check({}).ok());
+    EXPECT_TRUE(worker.value()->bye().ok());
+  }
+}
+
+/// What our worker answers to one line.
+std::string answer_to(const std::string& line, bool hello = true) {
+  LineProcess process;
+  EXPECT_EQ(process.start({kWorker}), "");
+  if (hello) {
+    process.send_line(R"({"op":"hello","protocol":1})");
+    process.read_line(10);
+  }
+  process.send_line(line);
+  return process.read_line(10).value_or("nothing");
+}
+
+TEST(OwnWorker, RefusesWhatItCannotDo) {
+  EXPECT_SAYS(answer_to("junk"), "not a JSON object");
+  EXPECT_SAYS(answer_to("[1]"), "not a JSON object");
+  EXPECT_SAYS(answer_to("{}"), "`op` is missing");
+  EXPECT_SAYS(answer_to(R"({"op":"dance"})"), "`dance` is none of hello, prepare, check, time and bye");
+  EXPECT_SAYS(answer_to(R"({"op":"time"})"), "nothing is prepared in slot `main`");
+  EXPECT_SAYS(answer_to(R"({"op":"check","slot":"other"})"), "nothing is prepared in slot `other`");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare"})"), "`implementation` is missing");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare","implementation":"magic"})"), "no implementation `magic`");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare","implementation":"copy","bytes":"many"})"), R"(`bytes` is \"many\")");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare","implementation":"copy"})"), "needs a positive number of `bytes`");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare","implementation":"artifact","manifest":"/nowhere"})"), "cannot be read");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare","implementation":"onednn","operation":"tango"})"), "known are softmax");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare","implementation":"onednn","operation":"softmax","library":"/no.so"})"),
+              "cannot be opened");
+  EXPECT_SAYS(answer_to(R"({"op":"prepare"})", false), "say hello");
+  EXPECT_SAYS(answer_to(R"({"op":"hello","protocol":2})", false), "speaks protocol 1, and was asked for 2");
+}
+
+TEST(OwnWorker, CopyCopies) {
+  const auto worker = Worker::start({kWorker});
+  ASSERT_TRUE(worker.ok()) << worker.error().message;
+  // The same bits through streaming stores and memcpy; a size that no vector divides, and threads that get nothing.
+  std::vector<std::string> hashes;
+  for (const char* kind : {"copy", "memcpy"}) {
+    const auto prepared = worker.value()->prepare({.implementation = kind, .bytes = 12289, .seed = 3, .threads = 4});
+    ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    EXPECT_EQ(prepared.value().bytes, 2 * 12289);
+    const auto checked = worker.value()->check({});
+    ASSERT_TRUE(checked.ok());
+    hashes.push_back(checked.value().outputs.at(0).sha256);
+  }
+  EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+TEST(OwnWorker, OutputsAreWrittenAndPoisonedBefore) {
+  const std::string folder = make_temp_folder("hc-outputs");
+  const auto worker = Worker::start({kWorker});
+  ASSERT_TRUE(worker.ok());
+  ASSERT_TRUE(worker.value()->prepare({.implementation = "memcpy", .args = {"f32[64]=const(0.5)"}}).ok());
+  const auto checked = worker.value()->check({.out_dir = folder});
+  ASSERT_TRUE(checked.ok()) << checked.error().message;
+  const auto bytes = read_file(checked.value().outputs.at(0).path);
+  ASSERT_TRUE(bytes.has_value());
+  ASSERT_EQ(bytes->size(), 256U);
+  EXPECT_EQ(reinterpret_cast<const float*>(bytes->data())[63], 0.5F);
+  EXPECT_FALSE(worker.value()->check({.out_dir = "/proc/nowhere"}).ok());
+}
+
+TEST(Screening, TimesCandidateBesideAnchorAndSurvivesACrash) {
+  Screener screener({kWorker}, Limits{});
+  screener.set_anchor({.implementation = "memcpy", .bytes = 1 << 22});
+  const ScreenPlan plan{{.blocks = 1, .min_block_s = 0.001, .warmup_s = 0}, 3};
+  const auto screened = screener.time({.implementation = "memcpy", .bytes = 1 << 20}, plan);
+  ASSERT_TRUE(screened.ok()) << screened.error().message;
+  EXPECT_EQ(screened.value().blocks.size(), 3U);
+  EXPECT_EQ(screened.value().anchor_blocks.size(), 3U);
+  EXPECT_GT(screened.value().ratio, 1);  // a quarter of the bytes
+  const auto refused = screener.time({.implementation = "none"}, plan);
+  EXPECT_FALSE(refused.ok());
+  EXPECT_EQ(screener.restarts(), 0);
+  const auto again = screener.time({.implementation = "memcpy", .bytes = 1 << 20}, plan);
+  EXPECT_TRUE(again.ok());
+}
+
+TEST(Screening, StartsAnotherWorkerAfterADeath) {
+  const std::string folder = make_temp_folder("hc-fake");
+  const std::string marker = join_path(folder, "died");
+  const std::string dying = "*'\"op\":\"time\"'*'\"main\"'*) if [ ! -e " + marker + " ]; then touch " + marker +
+                            "; exit 5; fi; " + std::string(kFakeTime).substr(std::string(kFakeTime).find(") ") + 2);
+  const std::string script = write_fake_worker(folder, "worker.sh", "", dying + "\n" + good_cases());
+  Screener screener(fake_argv(script, "x", join_path(folder, "log")), Limits{});
+  screener.set_anchor({});
+  EXPECT_FALSE(screener.time({}, {}).ok());
+  const auto second = screener.time({}, {});
+  EXPECT_TRUE(second.ok()) << second.error().message;
+  EXPECT_EQ(screener.restarts(), 1);
+}
+
+}  // namespace
+}  // namespace hc::bench
