@@ -103,21 +103,17 @@ HCV_INLINE vec<T, N> copysign(vec<T, N> a, vec<T, N> b) {
 HCV_INLINE float copysign(float a, float b) { return __builtin_copysignf(a, b); }
 HCV_INLINE double copysign(double a, double b) { return __builtin_copysign(a, b); }
 
-/// -1, 0 or 1; NaN stays.
+/// -1, 0 or 1; 0 of NaN.
 template <class T, int N>
 HCV_INLINE vec<T, N> sign(vec<T, N> x) {
   using V = vec<T, N>;
-  const V other = is_float<T> ? x + V(0) : V(0);
   if constexpr (is_float<T> || is_signed_int<T>)
-    return select(x > V(0), V(1), select(x < V(0), V(T(-1)), other));
+    return select(x > V(0), V(1), select(x < V(0), V(T(-1)), V(0)));
   else
     return select(x != V(0), V(1), V(0));
 }
 template <class T>
 HCV_INLINE T sign(T x) {
-  if constexpr (is_float<T>) {
-    if (x != x) return x;
-  }
   return x > T(0) ? T(1) : x < T(0) ? T(-1) : T(0);
 }
 

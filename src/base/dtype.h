@@ -24,7 +24,8 @@ DTypeKind dtype_kind(DType type);
 std::string_view dtype_name(DType type);
 /// PyTorch's name without the "torch." prefix, such as "float32".
 std::string_view dtype_torch_name(DType type);
-/// Bits of the significand with the hidden bit, so that half an ulp of v is |v| * 2^-bits; value bits of an integer type.
+/// Bits of the significand with the hidden bit, so that half an ulp of v is |v| * 2^-bits; value bits of an integer
+/// type.
 int dtype_significand_bits(DType type);
 inline bool is_floating(DType type) { return dtype_kind(type) == DTypeKind::floating; }
 inline bool is_integer(DType type) {
@@ -38,7 +39,7 @@ std::optional<DType> dtype_from_torch_name(std::string_view name);
 /// PyTorch's result type of two tensors of these types (torch.promote_types). fp8 mixes with nothing but itself.
 std::optional<DType> promote_types(DType a, DType b);
 
-/// How strongly an operand's type counts in promotion (torch.result_type): a tensor with dimensions, a 0-d tensor, a Python number.
+/// How strongly an operand's type counts in promotion (torch.result_type), weakest first.
 enum class Strength : uint8_t { python_number, zero_dim, tensor };
 
 /// PyTorch's result type where operands differ in strength: a weaker operand counts only if its kind is of a higher

@@ -1,4 +1,4 @@
-// Conversions between element storage and double, bit for bit as PyTorch casts (round to nearest even; fp8 e4m3fn has no infinity).
+// Conversions between element storage and double, bit for bit as PyTorch casts (fp8 e4m3fn has no infinity).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The counter-based generator of all inputs: Philox 4x32-10 (Salmon et al., SC 2011), integer arithmetic up to the last scaling.
+// The counter-based generator of all inputs: Philox 4x32-10 (Salmon et al., SC 2011).
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Host tensors: specification text (decision: `dtype[sizes]@(strides)=distribution`), aligned buffers, the input generator, .npy files.
+// Host tensors: their text `dtype[sizes]@(strides)=distribution`, aligned buffers, the input generator, .npy files.
 #pragma once
 
 #include <cstdint>
@@ -51,8 +51,9 @@ class TensorBuffer {
   void* data() { return data_.get(); }
   const void* data() const { return data_.get(); }
   int64_t bytes() const { return bytes_; }
-  /// Draws every element of the span from the spec's distribution: element i uses counter i, key (seed, stream); strided
-  /// holes are filled as well. The same bits on every machine and in every language (docs/measurement.md gives the formula).
+  /// Draws every element of the span from the spec's distribution: element i uses word i % 4 of counter i / 4 with the
+  /// seed as key; strided holes are filled as well. The same bits on every machine and in every language
+  /// (docs/measurement.md gives the formula).
   void fill_random(uint64_t seed, uint32_t stream);
   /// Fills with a pattern that no kernel writes by chance: NaN for floats (0xFF bytes), the lowest value for integers.
   void poison();

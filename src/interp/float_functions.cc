@@ -35,7 +35,7 @@ Num step_function(const Precision&, Num a) {
   return {v, bound_within(v, kStep(a.v - a.e), kStep(a.v + a.e))};
 }
 
-double sign_of(double v) { return std::isnan(v) ? v : (v > 0) - (v < 0); }
+double sign_of(double v) { return (v > 0) - (v < 0); }
 double floor_of(double v) { return std::floor(v); }
 double ceil_of(double v) { return std::ceil(v); }
 double trunc_of(double v) { return std::trunc(v); }
