@@ -3,6 +3,7 @@
 
 #include "hc/arith.h"
 #include "hc/basic.h"
+#include "hc/extreme.h"
 #include "hc/half.h"
 #include "hc/math.h"
 #include "hc/memory.h"

@@ -79,6 +79,7 @@ struct Stmt {
   Address address;                      // load, store, fill (memory only), prefetch
   RegId mask = kNone;                   // load, store, accumulate: scalar or vector bool
   bool streaming = false;               // store
+  bool exact = false;                   // store to a local memory: no lanes beyond the valid bound
   int32_t copies = 1;                   // accumulator
   Level level = Level::serial;          // loop: dst is the variable, scalar i64
   Affine begin, end, valid;             // loop

@@ -1,15 +1,13 @@
-// The device headers under prelude/, embedded as text at build time.
+// The files under prelude/, embedded at build time.
 #pragma once
 
 namespace hc::backend::cpu {
 
-/// One header: its path under prelude/ and its text.
+/// `name` is the path for #include, "hc/vector.h"; the last entry has null.
 struct PreludeFile {
   const char* name;
   const char* text;
 };
-
-/// All headers, ended by a row of nulls.
 const PreludeFile* prelude_files();
 
 }  // namespace hc::backend::cpu
