@@ -51,7 +51,7 @@ class GateTest : public ::testing::Test {
 const std::vector<FakeShape> kMet{shape("a", 1.05, 1), shape("b", 1.04, 2)};
 const std::vector<FakeShape> kUnmet{shape("good", 1.05, 1), shape("bad", 0.90, 2), shape("worse", 0.80, 3)};
 
-TEST_F(GateTest, allows_where_no_goal_was_ever_created) {
+TEST_F(GateTest, AllowsWhereNoGoalWasEverCreated) {
   for (const std::string_view name : agent_names()) {
     const GateReply reply = ask(*agent_from(name));
     EXPECT_TRUE(reply.allowed) << name;
@@ -62,14 +62,14 @@ TEST_F(GateTest, allows_where_no_goal_was_ever_created) {
   EXPECT_FALSE(file_exists(gate_state_path(anchor_))) << "a project without goal leaves no trace";
 }
 
-TEST_F(GateTest, a_met_goal_lets_go) {
+TEST_F(GateTest, AMetGoalLetsGo) {
   make_goal(kMet);
   const GateReply reply = ask();
   EXPECT_TRUE(reply.allowed) << reply.message;
   EXPECT_EQ(reply.reason, GateReason::met);
 }
 
-TEST_F(GateTest, lists_every_failing_variant_worst_first) {
+TEST_F(GateTest, ListsEveryFailingVariantWorstFirst) {
   make_goal(kUnmet);
   const GateReply reply = ask();
   ASSERT_FALSE(reply.allowed);
@@ -81,7 +81,7 @@ TEST_F(GateTest, lists_every_failing_variant_worst_first) {
   EXPECT_NE(reply.message.find("2 of 3 variants fail"), std::string::npos);
 }
 
-TEST_F(GateTest, names_every_failing_variant_of_a_long_list) {
+TEST_F(GateTest, NamesEveryFailingVariantOfALongList) {
   std::vector<FakeShape> shapes;
   for (int i = 0; i < 14; ++i) shapes.push_back(shape("v" + std::to_string(i), 0.8, 10 + i));
   make_goal(shapes);
@@ -89,7 +89,7 @@ TEST_F(GateTest, names_every_failing_variant_of_a_long_list) {
   for (const FakeShape& one : shapes) EXPECT_NE(reply.message.find(one.name), std::string::npos) << one.name;
 }
 
-TEST_F(GateTest, speaks_each_dialect) {
+TEST_F(GateTest, SpeaksEachDialect) {
   make_goal(kUnmet);
   const Json claude = *parse_json(ask(Agent::claude).out), codex = *parse_json(ask(Agent::codex).out);
   EXPECT_EQ(claude["decision"], "block");
@@ -104,14 +104,14 @@ TEST_F(GateTest, speaks_each_dialect) {
   EXPECT_FALSE(plain.err.empty());
 }
 
-TEST_F(GateTest, asks_nothing_after_the_user_broke_off) {
+TEST_F(GateTest, AsksNothingAfterTheUserBrokeOff) {
   make_goal(kUnmet);
   const GateReply reply = ask(Agent::cursor, R"({"conversation_id":"c1","status":"aborted"})");
   EXPECT_TRUE(reply.allowed);
   EXPECT_FALSE(parse_json(reply.out)->contains("followup_message"));
 }
 
-TEST_F(GateTest, any_input_blocks_as_well) {
+TEST_F(GateTest, AnyInputBlocksAsWell) {
   make_goal(kUnmet);
   for (const char* input :
        {"", "\xEF\xBB\xBF{\"session_id\":\"x\"}", "not JSON", "[]", "{\"session_id\":7}", "\xFF\xFE"}) {
@@ -121,14 +121,14 @@ TEST_F(GateTest, any_input_blocks_as_well) {
   }
 }
 
-TEST_F(GateTest, blocks_when_the_goal_file_is_gone) {
+TEST_F(GateTest, BlocksWhenTheGoalFileIsGone) {
   make_goal(kMet);
   fs::remove(goal_path(artifacts_));
   EXPECT_FALSE(ask().allowed);
   EXPECT_EQ(ask(Agent::exit).exit_code, ledger::kExitBroken);
 }
 
-TEST_F(GateTest, blocks_when_all_artifacts_are_gone) {
+TEST_F(GateTest, BlocksWhenAllArtifactsAreGone) {
   make_goal(kMet);
   fs::remove_all(artifacts_);
   const GateReply reply = ask();
@@ -136,14 +136,14 @@ TEST_F(GateTest, blocks_when_all_artifacts_are_gone) {
   EXPECT_NE(reply.message.find("goal"), std::string::npos);
 }
 
-TEST_F(GateTest, blocks_after_artifacts_were_removed_and_begun_anew_without_a_goal) {
+TEST_F(GateTest, BlocksAfterArtifactsWereRemovedAndBegunAnewWithoutAGoal) {
   make_goal(kUnmet);
   fs::remove_all(artifacts_);
   { ledger::Store store = ledger::Store::open(artifacts_, anchor_).value(); }
   EXPECT_FALSE(ask().allowed);
 }
 
-TEST_F(GateTest, a_ledger_without_goal_is_no_goal) {
+TEST_F(GateTest, ALedgerWithoutGoalIsNoGoal) {
   {
     ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
     ASSERT_TRUE(store.run_open("r1", "tune", "a", "").ok());
@@ -151,7 +151,7 @@ TEST_F(GateTest, a_ledger_without_goal_is_no_goal) {
   EXPECT_TRUE(ask().allowed);
 }
 
-TEST_F(GateTest, blocks_on_a_damaged_goal_file) {
+TEST_F(GateTest, BlocksOnADamagedGoalFile) {
   make_goal(kMet);
   for (const char* text : {"", "{", "[]", "null", "{\"task\":\"x\",\"shapes\":[]}"}) {
     ASSERT_EQ(write_file_atomic(goal_path(artifacts_), text), "");
@@ -159,7 +159,7 @@ TEST_F(GateTest, blocks_on_a_damaged_goal_file) {
   }
 }
 
-TEST_F(GateTest, a_plain_goal_file_is_remembered) {
+TEST_F(GateTest, APlainGoalFileIsRemembered) {
   ASSERT_EQ(make_folders(artifacts_), "");
   ASSERT_EQ(write_file_atomic(goal_path(artifacts_),
                               R"({"task":"softmax","shapes":[{"name":"a","ratio":0.9,"artifact":"x"}]})"),
@@ -169,13 +169,13 @@ TEST_F(GateTest, a_plain_goal_file_is_remembered) {
   EXPECT_FALSE(ask().allowed) << "the gate saw a goal, so a missing one is not none";
 }
 
-TEST_F(GateTest, a_damaged_memory_of_its_own_blocks) {
+TEST_F(GateTest, ADamagedMemoryOfItsOwnBlocks) {
   ASSERT_EQ(make_folders(join_path(folder_, "state")), "");
   ASSERT_EQ(write_file_atomic(gate_state_path(anchor_), "{broken"), "");
   EXPECT_FALSE(ask().allowed);
 }
 
-TEST_F(GateTest, sees_a_ledger_rewritten_together_with_its_anchor) {
+TEST_F(GateTest, SeesALedgerRewrittenTogetherWithItsAnchor) {
   make_goal(kUnmet);
   EXPECT_FALSE(ask().allowed);
   // the forger removes everything but the gate's memory and makes a better world
@@ -187,7 +187,7 @@ TEST_F(GateTest, sees_a_ledger_rewritten_together_with_its_anchor) {
   EXPECT_NE(reply.message.find("since the last stop"), std::string::npos) << reply.message;
 }
 
-TEST_F(GateTest, paused_and_blocked_stop_without_being_met) {
+TEST_F(GateTest, PausedAndBlockedStopWithoutBeingMet) {
   make_goal(kUnmet);
   set_status("paused", "stop for today");
   const GateReply reply = ask();
@@ -198,7 +198,7 @@ TEST_F(GateTest, paused_and_blocked_stop_without_being_met) {
   EXPECT_EQ(ask(Agent::exit).exit_code, ledger::kExitUnmet);
 }
 
-TEST_F(GateTest, a_status_typed_into_the_goal_file_blocks) {
+TEST_F(GateTest, AStatusTypedIntoTheGoalFileBlocks) {
   make_goal(kUnmet);
   ledger::Goal goal = read_goal(artifacts_).value();
   goal.status = "paused";
@@ -209,7 +209,7 @@ TEST_F(GateTest, a_status_typed_into_the_goal_file_blocks) {
   EXPECT_NE(reply.message.find("the ledger has no such decision"), std::string::npos) << reply.message;
 }
 
-TEST_F(GateTest, gives_up_loudly_and_blocks_the_next_stop_again) {
+TEST_F(GateTest, GivesUpLoudlyAndBlocksTheNextStopAgain) {
   make_goal(kUnmet);
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed) << round << " " << i;
@@ -225,7 +225,7 @@ TEST_F(GateTest, gives_up_loudly_and_blocks_the_next_stop_again) {
             2);
 }
 
-TEST_F(GateTest, new_evidence_renews_its_patience_and_talk_does_not) {
+TEST_F(GateTest, NewEvidenceRenewsItsPatienceAndTalkDoesNot) {
   make_goal(kUnmet);
   for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed);
   {
@@ -242,14 +242,14 @@ TEST_F(GateTest, new_evidence_renews_its_patience_and_talk_does_not) {
   EXPECT_EQ(ask().reason, GateReason::gave_up);
 }
 
-TEST_F(GateTest, sessions_are_counted_apart_and_exit_never_gives_up) {
+TEST_F(GateTest, SessionsAreCountedApartAndExitNeverGivesUp) {
   make_goal(kUnmet);
   for (int i = 0; i < kGiveUpAfter; ++i) EXPECT_FALSE(ask().allowed);
   EXPECT_FALSE(ask(Agent::claude, R"({"session_id":"s2"})").allowed);
   for (int i = 0; i < 3 * kGiveUpAfter; ++i) EXPECT_FALSE(ask(Agent::exit, "").allowed);
 }
 
-TEST_F(GateTest, broken_evidence_blocks_and_gives_up_in_the_end) {
+TEST_F(GateTest, BrokenEvidenceBlocksAndGivesUpInTheEnd) {
   make_goal(kMet);
   for (const auto& entry : fs::recursive_directory_iterator(join_path(artifacts_, "objects"))) {
     if (entry.is_regular_file()) {
@@ -262,7 +262,7 @@ TEST_F(GateTest, broken_evidence_blocks_and_gives_up_in_the_end) {
   EXPECT_EQ(ask().reason, GateReason::broken);
 }
 
-TEST_F(GateTest, every_stop_leaves_a_line_in_the_ledger) {
+TEST_F(GateTest, EveryStopLeavesALineInTheLedger) {
   make_goal(kUnmet);
   (void)ask();
   const ledger::LedgerLine last = ledger::read_ledger(artifacts_).lines.back();
@@ -273,7 +273,7 @@ TEST_F(GateTest, every_stop_leaves_a_line_in_the_ledger) {
   EXPECT_EQ(ledger::check_goal({goal_path(artifacts_), anchor_}).exit_code, ledger::kExitUnmet);
 }
 
-TEST(GateFailure, blocks_in_every_dialect) {
+TEST(GateFailure, BlocksInEveryDialect) {
   for (const std::string_view name : agent_names()) {
     const GateReply reply = gate_failure(*agent_from(name), "no memory");
     EXPECT_FALSE(reply.allowed);

@@ -1,0 +1,298 @@
+// Pausing, blocking, resuming and amending a goal; the backlog and the log beside it.
+#include "contract/goal_moves.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "contract/backlog.h"
+#include "contract/gate.h"
+#include "contract/iteration_log.h"
+#include "contract/status.h"
+#include "ledger/checker.h"
+#include "ledger/test_support.h"
+
+namespace hc::contract {
+namespace {
+
+namespace fs = std::filesystem;
+using ledger::Purpose;
+using ledger::testing::FakeShape;
+
+FakeShape shape(const std::string& name, double ratio, uint64_t seed) {
+  FakeShape out;
+  out.name = name;
+  out.ratio = ratio;
+  out.seed = seed;
+  return out;
+}
+
+class GoalMovesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = make_temp_folder("moves");
+    artifacts_ = join_path(folder_, "project/artifacts");
+    anchor_ = join_path(folder_, "state/anchor.json");
+    ledger::testing::fake_goal(artifacts_, anchor_,
+                               {shape("good", 1.05, 1), shape("bad", 0.9, 2), shape("worse", 0.8, 3)});
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  ledger::Store store() { return ledger::Store::open(artifacts_, anchor_).value(); }
+  ledger::CheckReport check() { return ledger::check_goal({goal_path(artifacts_), anchor_}); }
+  Status block(const std::vector<std::string>& ids, const std::string& question = "may the frontend be changed?") {
+    ledger::Store s = store();
+    return block_goal(s, anchor_, question, ids);
+  }
+  /// Stores a hand-edited kernel's measurement; `edit` may spoil it before.
+  template <typename Edit>
+  std::string attempt(const FakeShape& of, Edit edit, Purpose purpose = Purpose::attempt) {
+    ledger::Store s = store();
+    const int64_t open = s.run_open("r1", std::string(purpose_name(purpose)), of.name, "edited").value();
+    ledger::PairsArtifact a = ledger::testing::fake_pairs(of, purpose, open);
+    edit(&a);
+    const std::string id = s.put("r1", a.name, to_json(a), of.name, open).value();
+    EXPECT_TRUE(s.run_close(open, "done").ok());
+    return id;
+  }
+  std::string attempt(const FakeShape& of) {
+    return attempt(of, [](ledger::PairsArtifact*) {});
+  }
+
+  std::string folder_, artifacts_, anchor_;
+};
+
+TEST_F(GoalMovesTest, PauseNeedsTheOwnersWords) {
+  ledger::Store s = store();
+  EXPECT_FALSE(pause_goal(s, "").ok());
+  EXPECT_FALSE(pause_goal(s, " \"\" ").ok());
+  ASSERT_TRUE(pause_goal(s, "stop here, please").ok());
+  const ledger::CheckReport report = check();
+  EXPECT_EQ(report.exit_code, ledger::kExitUnmet);
+  EXPECT_FALSE(report.met);
+  EXPECT_EQ(report.status, "paused");
+  EXPECT_EQ(read_goal(artifacts_).value().paused_reason, "stop here, please");
+  ASSERT_TRUE(resume_goal(s, "go on").ok());
+  EXPECT_EQ(check().status, "running");
+  EXPECT_FALSE(resume_goal(s, "go on").ok());
+}
+
+TEST_F(GoalMovesTest, BlockTakesAHandEditedKernelThatFallsShort) {
+  const std::string id = attempt(shape("worse", 0.9, 20));
+  const Status status = block({id});
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  const ledger::CheckReport report = check();
+  EXPECT_EQ(report.exit_code, ledger::kExitUnmet) << report.text;
+  EXPECT_EQ(report.status, "blocked");
+  const GateReply reply = gate({Agent::claude, artifacts_, anchor_, "", kGiveUpAfter});
+  EXPECT_TRUE(reply.allowed) << reply.message;
+  EXPECT_NE(reply.message.find("stopped, not met"), std::string::npos);
+}
+
+TEST_F(GoalMovesTest, AHandEditedKernelAtParityRefusesTheBlockAndBecomesTheNextPass) {
+  const std::string short_id = attempt(shape("worse", 0.9, 20));
+  const std::string parity_id = attempt(shape("worse", 1.05, 21));
+  // even when only the one that falls short is named
+  for (const std::string& id : {short_id, parity_id}) {
+    const Status status = block({id});
+    ASSERT_FALSE(status.ok());
+    EXPECT_NE(status.error().message.find("reaches parity"), std::string::npos) << status.error().message;
+  }
+  const std::vector<Idea> ideas = backlog(ledger::read_ledger(artifacts_), "r1");
+  ASSERT_EQ(ideas.size(), 1u) << "said once";
+  EXPECT_NE(ideas[0].text.find("general pass"), std::string::npos);
+  EXPECT_EQ(ideas[0].variant, "worse");
+  EXPECT_EQ(check().status, "running");
+}
+
+TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
+  const ledger::Goal goal = read_goal(artifacts_).value();
+  const auto refuse = [&](const std::vector<std::string>& ids, const std::string& why) {
+    const Status status = block(ids);
+    ASSERT_FALSE(status.ok()) << why;
+    EXPECT_NE(status.error().message.find(why), std::string::npos) << status.error().message;
+  };
+  refuse({}, "no hand-edited kernel");
+  refuse({goal.shapes[2].evidence[0]}, "only a hand-edited kernel");
+  refuse({goal.lock}, "");
+  refuse({std::string(64, 'a')}, "names no object");
+  refuse({attempt(shape("bad", 0.8, 22))}, "the worst failing variant is worse");
+  FakeShape few = shape("worse", 0.97, 23);
+  few.sigma = 0.05;
+  few.pairs = 4;
+  refuse({attempt(few)}, "not decided");
+  refuse({attempt(shape("worse", 0.9, 24), [](ledger::PairsArtifact* a) { a->machine[0].second = "Another CPU"; })},
+         "another device");
+  refuse({attempt(shape("worse", 0.9, 25), [](ledger::PairsArtifact* a) { a->pairs[0].readings[0].correct = false; })},
+         "wrong answer");
+  refuse({attempt(shape("worse", 0.9, 26), [](ledger::PairsArtifact* a) { a->variant_hash = std::string(64, '0'); })},
+         "another kernel, shape or dtype");
+  refuse({attempt(
+             shape("worse", 0.9, 27), [](ledger::PairsArtifact*) {}, Purpose::ablate)},
+         "no hand-edited kernel");
+  EXPECT_EQ(check().status, "running");
+}
+
+TEST_F(GoalMovesTest, AnUnannouncedAttemptIsNone) {
+  std::string id;
+  {
+    ledger::Store s = store();
+    const ledger::PairsArtifact a = ledger::testing::fake_pairs(shape("worse", 0.9, 30), Purpose::attempt, -1);
+    id = s.put("r1", a.name, to_json(a), "worse", -1).value();
+  }
+  EXPECT_NE(block({id}).error().message.find("not announced"), std::string::npos);
+}
+
+TEST_F(GoalMovesTest, BlockNeedsAQuestion) {
+  const std::string id = attempt(shape("worse", 0.9, 20));
+  EXPECT_FALSE(block({id}, "").ok());
+  EXPECT_FALSE(block({id}, "it is inherent overhead").ok());
+  EXPECT_TRUE(block({id}).ok());
+}
+
+TEST_F(GoalMovesTest, ATunedBaselineIsAblatedFirst) {
+  // measure the worst variant again against a baseline with a tuner of its own
+  {
+    ledger::Store s = store();
+    const ledger::Arm arm = ledger::testing::fake_arm("hillclimb", ledger::Role::candidate);
+    const int64_t open =
+        s.run_open("r1", "confirm", "worse", ledger::candidate_subject(arm.source_sha256, arm.config)).value();
+    ledger::PairsArtifact a = ledger::testing::fake_pairs(shape("worse", 0.8, 40), Purpose::confirm, open);
+    a.arms[1].has_tuner = true;
+    a.name = "confirm-tuned";
+    const std::string id = s.put("r1", a.name, to_json(a), "worse", open).value();
+    ASSERT_TRUE(update_shape(s, "worse", {id}).ok());
+  }
+  const std::string edited = attempt(shape("worse", 0.9, 41));
+  const Status alone = block({edited});
+  ASSERT_FALSE(alone.ok());
+  EXPECT_NE(alone.error().message.find("ablation"), std::string::npos) << alone.error().message;
+  const std::string ablation = attempt(
+      shape("worse", 0.9, 42), [](ledger::PairsArtifact*) {}, Purpose::ablate);
+  const Status both = block({edited, ablation});
+  EXPECT_TRUE(both.ok()) << both.error().message;
+}
+
+TEST_F(GoalMovesTest, AnAmendmentTightensAndIsVisibleForEver) {
+  ledger::Store s = store();
+  Amendment amendment;
+  amendment.margin = 0.005;
+  amendment.geomean_min = 1.02;
+  amendment.targets = {{"good", 1.06}};
+  EXPECT_FALSE(amend_goal(s, amendment).ok()) << "a reason is needed";
+  amendment.reason = "the owner wants more";
+  const Result<std::string> changes = amend_goal(s, amendment);
+  ASSERT_TRUE(changes.ok()) << changes.error().message;
+  const ledger::CheckReport report = check();
+  EXPECT_EQ(report.exit_code, ledger::kExitUnmet) << report.text;
+  EXPECT_EQ(report.geomean_min, 1.02);
+  EXPECT_NE(report.text.find("the owner wants more"), std::string::npos);
+  for (const auto& v : report.variants) EXPECT_NEAR(v.limit, (v.name == "good" ? 1.06 : 1.0) * 0.995, 1e-12);
+}
+
+TEST_F(GoalMovesTest, AnAmendmentNeverLoosens) {
+  ledger::Store s = store();
+  Amendment wider, lower, target, nothing, unknown;
+  wider.margin = 0.02;
+  lower.geomean_min = 0.9;
+  target.targets = {{"bad", 0.9}};
+  unknown.targets = {{"none", 1.1}};
+  for (Amendment* amendment : {&wider, &lower, &target, &nothing, &unknown}) {
+    amendment->reason = "because";
+    EXPECT_FALSE(amend_goal(s, *amendment).ok());
+  }
+  wider.margin = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(amend_goal(s, wider).ok());
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet);
+}
+
+TEST_F(GoalMovesTest, AStaleShapeStaysStaleThroughAnAmendment) {
+  ledger::Store s = store();
+  ASSERT_TRUE(mark_stale(s, "good", "the compiler changed").ok());
+  Amendment amendment;
+  amendment.margin = 0.001;
+  amendment.reason = "tighter";
+  ASSERT_TRUE(amend_goal(s, amendment).ok());
+  const ledger::CheckReport report = check();
+  EXPECT_EQ(report.exit_code, ledger::kExitUnmet) << report.text;
+  EXPECT_TRUE(read_goal(artifacts_).value().shape("good")->stale);
+}
+
+TEST_F(GoalMovesTest, TheBacklogKeepsItsRanks) {
+  ledger::Store s = store();
+  EXPECT_FALSE(add_idea(s, "r1", " ", "", 0).ok());
+  EXPECT_EQ(add_idea(s, "r1", "vectorise the tail", "bad", 0).value(), "i1");
+  EXPECT_EQ(add_idea(s, "r1", "two rows per thread", "", 0).value(), "i2");
+  EXPECT_EQ(add_idea(s, "r1", "non-temporal stores", "", 1).value(), "i3");
+  EXPECT_EQ(add_idea(s, "r1", "non-temporal stores", "", 1).value(), "i3") << "the same idea is not doubled";
+  ASSERT_TRUE(rank_idea(s, "r1", "i2", 1).ok());
+  EXPECT_FALSE(rank_idea(s, "r1", "i9", 1).ok());
+  EXPECT_FALSE(rank_idea(s, "r1", "i2", 0).ok());
+  std::vector<std::string> order;
+  for (const Idea& idea : backlog(s.view(), "r1")) order.push_back(idea.id);
+  EXPECT_EQ(order, (std::vector<std::string>{"i2", "i3", "i1"}));
+  EXPECT_TRUE(backlog(s.view(), "another run").empty());
+}
+
+TEST_F(GoalMovesTest, AnIdeaIsClosedOnlyWithEvidence) {
+  ledger::Store s = store();
+  ASSERT_TRUE(add_idea(s, "r1", "vectorise the tail", "bad", 0).ok());
+  EXPECT_FALSE(close_idea(s, "r1", "i1", "no gain", "").ok());
+  EXPECT_FALSE(close_idea(s, "r1", "i1", "no gain", "deadbeef").ok());
+  const ledger::GoalShape shape = read_goal(artifacts_).value().shapes[1];
+  ASSERT_TRUE(close_idea(s, "r1", "i1", "no gain", shape.artifact).ok());
+  const Idea idea = backlog(s.view(), "r1").at(0);
+  EXPECT_FALSE(idea.open);
+  EXPECT_EQ(idea.evidence, shape.evidence[0]);
+  EXPECT_FALSE(close_idea(s, "r1", "i1", "again", shape.artifact).ok());
+  EXPECT_EQ(resolve_object(s.view(), shape.evidence[0].substr(0, 12)).value(), shape.evidence[0]);
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet) << "ideas do not disturb the evidence";
+}
+
+TEST_F(GoalMovesTest, TheLogNamesTheWorstVariantAndTheVerdictByItself) {
+  ledger::Store s = store();
+  const ledger::CheckReport report = check();
+  EXPECT_FALSE(add_iteration(s, "r1", report, {}).ok());
+  Iteration line;
+  line.idea = "i1";
+  line.result = "the tail is 3 % faster";
+  const Iteration written = add_iteration(s, "r1", report, line).value();
+  EXPECT_EQ(written.variant, "worse");
+  EXPECT_NE(written.verdict.find("FAIL"), std::string::npos);
+  EXPECT_NE(written.verdict.find("UNMET 1/3"), std::string::npos) << written.verdict;
+  line.variant = "none";
+  EXPECT_FALSE(add_iteration(s, "r1", report, line).ok());
+  ASSERT_EQ(iterations(s.view(), "r1").size(), 1u);
+}
+
+TEST_F(GoalMovesTest, StatusTellsAReaderWithoutMemoryWhatToDo) {
+  {
+    ledger::Store s = store();
+    ASSERT_TRUE(add_idea(s, "r1", "two rows per thread", "worse", 0).ok());
+    Iteration line;
+    line.idea = "i1";
+    line.result = "slower";
+    ASSERT_TRUE(add_iteration(s, "r1", check(), line).ok());
+    ASSERT_TRUE(s.run_open("r1", "confirm", "bad", "x").ok());
+  }
+  const std::string text = status_text(look(artifacts_, anchor_));
+  for (const char* part : {"UNMET", "worse", "next: work on worse: idea i1", "two rows per thread", "slower",
+                           "incomplete: confirm of bad was begun"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+  EXPECT_LT(text.find("  FAIL  worse"), text.find("  FAIL  bad"));
+  const std::string plan = write_plan(artifacts_, anchor_).value();
+  EXPECT_EQ(plan, join_path(artifacts_, "r1/plan.md"));
+  EXPECT_NE(read_file(plan).value().find("two rows per thread"), std::string::npos);
+}
+
+TEST_F(GoalMovesTest, StatusNamesWhoIsAtWork) {
+  const auto lock = ledger::WriterLock::take(artifacts_, "measure worse");
+  ASSERT_TRUE(lock.ok());
+  EXPECT_NE(live_writer(artifacts_).find("measure worse"), std::string::npos);
+  EXPECT_NE(next_step(look(artifacts_, anchor_)).find("wait"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace hc::contract
