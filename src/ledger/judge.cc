@@ -236,7 +236,8 @@ void combine(Case& c) {
     all_pass = all_pass && b.comparison.verdict == Verdict::pass;
     any_fail = any_fail || b.comparison.verdict == Verdict::fail;
     if (b.comparison.verdict != Verdict::pass && (v.reason.empty() || b.comparison.verdict == Verdict::fail)) {
-      v.reason = fmt::format("against {}: {}", b.name, b.comparison.reason);
+      const bool several = v.baselines.size() > 1;
+      v.reason = several ? fmt::format("against {}: {}", b.name, b.comparison.reason) : b.comparison.reason;
     }
   }
   v.pairs = v.best.pairs;

@@ -45,6 +45,7 @@ struct FakeShape {
   double seconds = 0.001;  ///< of the baseline
   double sigma = 0.003;
   int64_t first_pid = 1000;
+  double before = 0;  ///< > 0: an earlier nomination with this true ratio becomes the shape's `before`
 };
 
 inline std::string hash_of(const std::string& text) { return sha256_hex(text); }
@@ -198,6 +199,17 @@ inline Goal fake_goal(const std::string& artifacts, const std::string& anchor, c
   for (const FakeShape& s : shapes) {
     GoalShape shape;
     shape.name = s.name;
+    if (s.before > 0) {
+      FakeShape earlier = s;
+      earlier.ratio = s.before;
+      earlier.seed += 1000;
+      const PairsArtifact a =
+          fake_pairs(earlier, Purpose::nominate, store.run_open("r1", "nominate", s.name, "").value());
+      shape.before_evidence = {store.put("r1", "before-" + s.name, to_json(a), s.name, a.open_seq).value()};
+      shape.before_artifact = store.named_path(shape.before_evidence[0]);
+      shape.before_ratio = lowest_ratio(a, lock);
+      (void)store.run_close(a.open_seq, "done");
+    }
     shape.evidence = {confirm_shape(store, s)};
     Evidence evidence(artifacts, store.view());
     const VariantVerdict v = judge_variant(evidence, lock, s.name, shape.evidence);

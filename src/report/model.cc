@@ -1,0 +1,302 @@
+// Gathering the numbers of a report.
+#include "report/model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/files.h"
+
+namespace hc::report {
+namespace {
+
+using ledger::Arm;
+using ledger::Outcome;
+using ledger::PairsArtifact;
+using ledger::Role;
+
+constexpr double kModeGap = 0.02;  ///< mixture and fast-mode ratio further apart than this are flagged
+constexpr double kNearLimit = 0.005;
+
+double speed(const ledger::Work& work, double seconds) {
+  if (seconds <= 0) return 0;
+  return work.amount / seconds * (work.unit == "TFLOPS" ? 1e-12 : 1e-9);
+}
+
+const Arm* arm_of(const PairsArtifact& a, Role role) {
+  for (const Arm& arm : a.arms) {
+    if (arm.role == role) return &arm;
+  }
+  return nullptr;
+}
+
+double candidate_seconds(const PairsArtifact& a) {
+  const Arm* arm = arm_of(a, Role::candidate);
+  return arm ? ledger::arm_seconds(a, arm->name) : 0;
+}
+
+/// Collects while rows are filled.
+struct Gatherer {
+  Model model;
+  ledger::Evidence evidence;
+  std::vector<std::string> ignored;  ///< faults that the checker reports anyway
+};
+
+void fill_tune(Gatherer& g, const std::string& id, const ledger::Work& work, TuneSummary* out) {
+  const ledger::TuneRecord* t = g.evidence.tune(id, &g.ignored);
+  if (!t) return;
+  out->present = true;
+  out->file = "artifacts/" + g.evidence.listing(id)->name;
+  out->seed = t->seed;
+  out->cold = t->started_cold;
+  out->full = t->full;
+  out->ended_by = t->ended_by;
+  out->seconds = t->seconds;
+  out->space = t->space_size;
+  out->winner = t->winner;
+  out->candidates = static_cast<int>(t->candidates.size());
+  int counts[7] = {};
+  for (const ledger::Candidate& c : t->candidates) {
+    ++counts[static_cast<int>(c.outcome)];
+    if (c.outcome == Outcome::ok) {
+      out->tried.push_back({c.t_s, speed(work, c.seconds)});
+    } else {
+      out->fell.push_back(c.t_s);
+    }
+  }
+  for (int i = 0; i < 7; ++i) {
+    if (counts[i] > 0)
+      out->outcomes.emplace_back(std::string(ledger::outcome_name(static_cast<Outcome>(i))), counts[i]);
+  }
+}
+
+/// The candidate's newest tune of a variant: the one that its measurement names, or the last in the ledger.
+std::string newest_tune(Gatherer& g, const std::string& variant, const PairsArtifact* artifact) {
+  if (artifact) {
+    const Arm* arm = arm_of(*artifact, Role::candidate);
+    if (arm && !arm->tune.empty()) return arm->tune;
+  }
+  std::string id;
+  for (const ledger::LedgerLine& line : g.evidence.view().lines) {
+    if (line.kind == "object" && line.variant == variant && line.name.find("tune") != std::string::npos)
+      id = line.object;
+  }
+  return id;
+}
+
+void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
+  row->after = speed(a.work, candidate_seconds(a));
+  row->timer = a.timer;
+  for (const ledger::LockedBaseline& b : g.model.lock.baselines) {
+    row->baselines.push_back({b.name, speed(a.work, ledger::arm_seconds(a, b.name))});
+  }
+  if (const Arm* ceiling = arm_of(a, Role::ceiling)) {
+    row->ceiling = speed(a.work, ledger::arm_seconds(a, ceiling->name));
+    g.model.has_ceiling = true;
+  }
+  for (const ledger::Pair& pair : a.pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
+  for (const auto& fact : a.machine) {
+    if (ledger::fact(g.model.machine, fact.first).empty()) g.model.machine.push_back(fact);
+  }
+  for (const Arm& arm : a.arms) {
+    for (const auto& [name, value] : arm.versions) {
+      const std::string key = name == "version" ? arm.name : arm.name + " " + name;
+      if (ledger::fact(g.model.versions, key).empty()) g.model.versions.emplace_back(key, value);
+    }
+  }
+}
+
+/// Measured before any goal number: fills speeds of the other artifacts that a pooled shape rests on.
+void count_pooled_pairs(Gatherer& g, const ledger::GoalShape& shape, Row* row) {
+  for (size_t i = 0; i + 1 < shape.evidence.size(); ++i) {
+    const PairsArtifact* a = g.evidence.pairs(shape.evidence[i], &g.ignored);
+    if (!a || a->purpose != ledger::Purpose::confirm) continue;
+    for (const ledger::Pair& pair : a->pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
+  }
+}
+
+Row make_row(Gatherer& g, const ledger::LockedVariant& locked) {
+  Row row;
+  row.name = locked.name;
+  row.inputs = locked.text;
+  row.unit = locked.work.unit;
+  for (const ledger::VariantVerdict& v : g.model.check.variants) {
+    if (v.name == locked.name) row.verdict = v;
+  }
+  const PairsArtifact* newest = nullptr;
+  for (const ledger::GoalShape& shape : g.model.check.shapes) {
+    if (shape.name != locked.name) continue;
+    row.artifact = shape.artifact;
+    row.stale = shape.stale;
+    row.before_ratio = shape.before_ratio;
+    row.before_artifact = shape.before_artifact;
+    if (!shape.evidence.empty()) newest = g.evidence.pairs(shape.evidence.back(), &g.ignored);
+    if (!shape.before_evidence.empty()) {
+      const PairsArtifact* before = g.evidence.pairs(shape.before_evidence.back(), &g.ignored);
+      if (before) row.before = speed(before->work, candidate_seconds(*before));
+    }
+    if (newest) fill_measurement(g, *newest, &row);
+    count_pooled_pairs(g, shape, &row);
+  }
+  if (row.baselines.empty()) {
+    for (const ledger::LockedBaseline& b : g.model.lock.baselines) row.baselines.push_back({b.name, 0});
+  }
+  const std::string tune = newest_tune(g, locked.name, newest);
+  if (!tune.empty()) fill_tune(g, tune, locked.work, &row.tune);
+  return row;
+}
+
+/// Digits become #, so that the same reason with other numbers is one row.
+std::string without_numbers(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c < '0' || c > '9') {
+      out += c;
+    } else if (out.empty() || out.back() != '#') {
+      out += '#';
+    }
+  }
+  return out;
+}
+
+/// Reasons over every tune of the run, most frequent first.
+void gather_losses(Gatherer& g) {
+  std::map<std::string, Loss> losses;
+  std::set<std::string> seen;
+  for (const ledger::LedgerLine& line : g.evidence.view().lines) {
+    if (line.kind != "object" || line.run != g.model.run || !seen.insert(line.object).second) continue;
+    const std::string* text = g.evidence.text(line.object, &g.ignored);
+    if (!text) continue;
+    const Result<std::string> kind = ledger::artifact_kind(*text, line.name);
+    if (!kind.ok() || kind.value() != "tune") continue;
+    const ledger::TuneRecord* t = g.evidence.tune(line.object, &g.ignored);
+    if (!t) continue;
+    for (const ledger::Candidate& c : t->candidates) {
+      if (c.outcome == Outcome::ok) continue;
+      Loss& loss = losses[std::string(ledger::outcome_name(c.outcome)) + without_numbers(c.reason)];
+      if (loss.count++ == 0) {
+        loss.outcome = ledger::outcome_name(c.outcome);
+        loss.reason = c.reason;
+        loss.example = c.config;
+      }
+    }
+  }
+  for (auto& [key, loss] : losses) g.model.losses.push_back(std::move(loss));
+  std::stable_sort(g.model.losses.begin(), g.model.losses.end(),
+                   [](const Loss& a, const Loss& b) { return a.count > b.count; });
+}
+
+void row_risks(const Row& row, std::vector<std::string>* out) {
+  const ledger::Comparison& c = row.verdict.best;
+  const auto flag = [&](std::string text) { out->push_back(fmt::format("{}: {}", row.name, std::move(text))); };
+  if (row.stale) flag("its evidence is stale");
+  if (!row.verdict.measured) return;
+  if (c.ratio > 0 && std::abs(c.mixture_ratio / c.ratio - 1) > kModeGap) {
+    flag(fmt::format("over all pairs, modes not separated, the ratio is {:.3f} instead of {:.3f}", c.mixture_ratio,
+                     c.ratio));
+  }
+  if (c.slow_candidate > 0)
+    flag(fmt::format("the candidate was in a slow mode in {} of {} processes", c.slow_candidate, c.pairs));
+  if (row.verdict.verdict == ledger::Verdict::pass && row.verdict.lcb < row.verdict.limit * (1 + kNearLimit)) {
+    flag(fmt::format("it passes narrowly: the lower bound {:.4f} against {:.4f}", row.verdict.lcb, row.verdict.limit));
+  }
+  if (row.void_pairs > 0)
+    flag(fmt::format("{} of {} pairs were void", row.void_pairs, row.void_pairs + row.valid_pairs));
+  if (row.ceiling > 0 && row.after > 1.02 * row.ceiling) {
+    flag(fmt::format("{:.1f} {} is above the streaming copy of the same run ({:.1f})", row.after, row.unit,
+                     row.ceiling));
+  }
+  if (row.tune.present && !(row.tune.cold && row.tune.full && row.tune.ended_by == "converged")) {
+    flag(fmt::format("its tune was {}, {} and ended by {}", row.tune.cold ? "cold" : "warm",
+                     row.tune.full ? "full" : "cut short",
+                     row.tune.ended_by == "converged" ? "its own convergence" : "a limit"));
+  }
+}
+
+void gather_runs(Gatherer& g) {
+  std::set<int64_t> closed;
+  for (const ledger::LedgerLine& line : g.evidence.view().lines) {
+    if (line.kind == "run_close") closed.insert(line.opens);
+  }
+  for (const ledger::LedgerLine& line : g.evidence.view().lines) {
+    if (line.run != g.model.run) continue;
+    g.model.stored += line.kind == "object";
+    if (line.kind != "run_open") continue;
+    ++g.model.announced;
+    if (!closed.count(line.seq)) g.model.runs.push_back(fmt::format("{} of {}", line.purpose, line.variant));
+  }
+}
+
+void gather_risks(Gatherer& g) {
+  std::vector<std::string>& out = g.model.risks;
+  for (const Row& row : g.model.rows) row_risks(row, &out);
+  for (const std::string& run : g.model.runs) out.push_back("a run was announced and never ended: " + run);
+  if (!g.model.lock.waive.empty()) out.push_back("fewer baselines than usual: " + g.model.lock.waive);
+  for (const std::string& note : g.model.check.notes) out.push_back(note);
+}
+
+std::string state_of(const ledger::CheckReport& check) {
+  if (check.exit_code == ledger::kExitBroken) return "EVIDENCE BROKEN";
+  if (check.met) return "MET";
+  if (check.status == "paused") return "PAUSED";
+  if (check.status == "blocked") return "BLOCKED";
+  return check.exit_code == ledger::kExitUndecided ? "UNDECIDED" : "UNMET";
+}
+
+}  // namespace
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) {
+    if (!(v > 0)) return 0;
+    sum += std::log(v);
+  }
+  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
+}
+
+double arithmetic_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) {
+    if (!(v > 0)) return 0;
+    sum += v;
+  }
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+Result<Model> gather(const std::string& artifacts_dir, const std::string& run, const std::string& anchor_path) {
+  const contract::Goal goal = HC_TRY(contract::read_goal(artifacts_dir));
+  if (!goal.has_lock()) {
+    return Diagnostic{.code = Code::goal_error,
+                      .message = "a report needs a goal with lock and ledger; this goal file is the plain form"}
+        .fix("`hillclimb start TASK` makes one");
+  }
+  if (!run.empty() && run != goal.run) {
+    return Diagnostic{.code = Code::goal_error,
+                      .message = fmt::format("the goal file is of the run {}, not of {}", goal.run, run)}
+        .fix(fmt::format("ask for the report of {}", goal.run));
+  }
+  const ledger::LedgerView view = ledger::read_ledger(artifacts_dir);
+  Gatherer g{{}, ledger::Evidence(artifacts_dir, view), {}};
+  g.model.run = goal.run;
+  g.model.check = ledger::check_goal({contract::goal_path(artifacts_dir), anchor_path});
+  g.model.lock = HC_TRY(contract::read_lock(artifacts_dir, goal.lock));
+  g.model.state = state_of(g.model.check);
+  g.model.interim = g.model.state != "MET" && g.model.state != "PAUSED" && g.model.state != "BLOCKED";
+  g.model.question = goal.status == "blocked" ? goal.question_for_user : goal.paused_reason;
+  const std::string& text = g.model.check.text;
+  g.model.headline = text.substr(0, text.find('\n'));
+  for (const ledger::LockedVariant& v : g.model.lock.variants) {
+    g.model.rows.push_back(make_row(g, v));
+    if (std::find(g.model.units.begin(), g.model.units.end(), v.work.unit) == g.model.units.end())
+      g.model.units.push_back(v.work.unit);
+  }
+  gather_losses(g);
+  gather_runs(g);
+  gather_risks(g);
+  return std::move(g.model);
+}
+
+}  // namespace hc::report
