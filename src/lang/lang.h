@@ -60,7 +60,8 @@ struct Choices {
   std::map<std::string, std::string> tunables;
 };
 
-/// Evaluates the host part and traces the device part. Argument i belongs to parameter i; missing ones take their default.
+/// Evaluates the host part and traces the device part. Argument i belongs to parameter i; missing ones take their
+/// default.
 Result<ir::Program> trace(const Module& module, std::string_view kernel, const std::vector<Arg>& args,
                           const Choices& choices);
 

@@ -1,0 +1,15 @@
+# hl.zeros stands outside the loop.
+# ARGS: f32[8]
+import torch
+
+import helion
+import helion.language as hl
+
+
+@helion.kernel()
+def fn(x: torch.Tensor) -> torch.Tensor:
+    acc = hl.zeros([8])
+    out = torch.empty_like(x)
+    for tile in hl.tile(x.size(0)):
+        out[tile] = x[tile]
+    return out

@@ -1,0 +1,17 @@
+# The second loop reads what the first one writes.
+# ARGS: f32[8]
+import torch
+
+import helion
+import helion.language as hl
+
+
+@helion.kernel()
+def fn(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    y = torch.empty_like(x)
+    for tile in hl.tile(x.size(0)):
+        out[tile] = x[tile]
+    for tile in hl.tile(x.size(0)):
+        y[tile] = out[tile]
+    return y

@@ -1,0 +1,14 @@
+# A host tensor is assigned instead of stored to.
+# ARGS: f32[8]
+import torch
+
+import helion
+import helion.language as hl
+
+
+@helion.kernel()
+def fn(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    for tile in hl.tile(x.size(0)):
+        out = x[tile] * 2
+    return out

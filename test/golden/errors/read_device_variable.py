@@ -1,0 +1,15 @@
+# A name of the loop is read after it.
+# ARGS: f32[8]
+import torch
+
+import helion
+import helion.language as hl
+
+
+@helion.kernel()
+def fn(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    for tile in hl.tile(x.size(0)):
+        result = x[tile] * 2
+        out[tile] = result
+    return result

@@ -1,0 +1,14 @@
+# A name that nothing binds.
+# ARGS: f32[8]
+import torch
+
+import helion
+import helion.language as hl
+
+
+@helion.kernel()
+def fn(x: torch.Tensor) -> torch.Tensor:
+    out = torch.empty_like(x)
+    for tile in hl.tile(x.size(0)):
+        out[tile] = x[tile] * scale
+    return out
