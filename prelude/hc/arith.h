@@ -129,6 +129,8 @@ HCV_INLINE vec<U, N> convert(vec<T, N> a) {
     return join(convert<U>(a.lo), convert<U>(a.hi));
   } else if constexpr (is_float<T> != is_float<U> && (sizeof(U) < 4 || sizeof(T) < 4)) {
     return convert<U>(convert<int32_t>(a));  // the compiler has no such conversion and would go lane by lane
+  } else if constexpr (requires { native::convert_reg(a.v, (native::reg<U, N>*)nullptr); }) {
+    return vec<U, N>(native::convert_reg(a.v, (native::reg<U, N>*)nullptr));
   } else {
     return vec<U, N>(__builtin_convertvector(a.v, native::reg<U, N>));
   }

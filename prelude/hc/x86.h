@@ -52,6 +52,7 @@ void min_reg(none);
 void stream_reg(none);
 void f16_to_f32_reg(none);
 void f32_to_f16_reg(none);
+void convert_reg(none);
 
 #if defined(HCV_X86_GCC)
 
@@ -142,6 +143,26 @@ HCV_INLINE reg<float, 16> f16_to_f32_reg(reg<short, 16> h) {
 }
 HCV_INLINE reg<short, 16> f32_to_f16_reg(reg<float, 16> v) {
   return __builtin_ia32_vcvtps2ph512_mask(v, 0, reg<short, 16>{}, (unsigned short)-1);
+}
+
+// Conversions that the compiler would make of pieces; the second operand names the result's type only.
+#define HCV_CONVERT(T, U, N, V, W, M, NAME)                                              \
+  HCV_INLINE reg<U, N> convert_reg(reg<T, N> a, reg<U, N>*) {                            \
+    return (reg<U, N>)__builtin_ia32_##NAME##512_mask((reg<V, N>)a, reg<W, N>{}, (M)-1); \
+  }
+HCV_CONVERT(uint16_t, uint32_t, 16, short, int, unsigned short, pmovzxwd)
+HCV_CONVERT(uint16_t, int32_t, 16, short, int, unsigned short, pmovzxwd)
+HCV_CONVERT(int16_t, int32_t, 16, short, int, unsigned short, pmovsxwd)
+HCV_CONVERT(uint8_t, uint32_t, 16, char, int, unsigned short, pmovzxbd)
+HCV_CONVERT(uint8_t, int32_t, 16, char, int, unsigned short, pmovzxbd)
+HCV_CONVERT(int8_t, int32_t, 16, char, int, unsigned short, pmovsxbd)
+HCV_CONVERT(int32_t, int64_t, 8, int, long long, unsigned char, pmovsxdq)
+HCV_CONVERT(uint32_t, uint16_t, 16, int, short, unsigned short, pmovdw)
+HCV_CONVERT(int32_t, int16_t, 16, int, short, unsigned short, pmovdw)
+HCV_CONVERT(int32_t, double, 8, int, double, unsigned char, cvtdq2pd)
+#undef HCV_CONVERT
+HCV_INLINE reg<double, 8> convert_reg(reg<float, 8> a, reg<double, 8>*) {
+  return __builtin_ia32_cvtps2pd512_mask(a, reg<double, 8>{}, (unsigned char)-1, 4);
 }
 #endif
 #endif  // HCV_X86_GCC
