@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
+#include <string_view>
 
 #include "base/files.h"
 #include "cli/command.h"
@@ -14,6 +15,15 @@ namespace hc::cli {
 namespace {
 
 constexpr int kUsageStatus = 64;
+
+/// Stands before words that CLI11 would read in its own way: `[64]` as a list, `-1` as an option.
+constexpr char kGuard = '\x1f';
+
+std::string guarded(std::string_view word) {
+  const bool list = word.starts_with('[');
+  const bool number = word.size() > 1 && word[0] == '-' && (word[1] == '.' || (word[1] >= '0' && word[1] <= '9'));
+  return list || number ? kGuard + std::string(word) : std::string(word);
+}
 
 /// Where CLI11 puts the values of one option.
 struct Slot {
@@ -48,7 +58,12 @@ void bind(CLI::App& app, const Option& option, std::deque<Slot>* slots) {
 Parsed collect(const std::deque<Slot>& slots) {
   Parsed parsed;
   for (const Slot& slot : slots) {
-    if (slot.bound->count() > 0) parsed.set(slot.option->name, slot.values);
+    if (slot.bound->count() == 0) continue;
+    std::vector<std::string> values = slot.values;
+    for (std::string& value : values) {
+      if (value.starts_with(kGuard)) value.erase(0, 1);
+    }
+    parsed.set(slot.option->name, std::move(values));
   }
   return parsed;
 }
@@ -120,7 +135,9 @@ int run_command_line(int argc, const char* const* argv) {
     return apps.size();
   };
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> words;  // CLI11 takes them last word first
+    for (int i = argc - 1; i > 0; --i) words.push_back(guarded(argv[i]));
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     // Help and version leave through here as well, with status 0.
     if (error.get_exit_code() == 0) return app.exit(error);
