@@ -58,10 +58,12 @@ Result<Idea> need_open(const ledger::Store& store, const std::string& run, const
 
 std::vector<Idea> backlog(const ledger::LedgerView& view, const std::string& run) {
   std::vector<Idea> open, closed;
+  int added = 0;
   for (const ledger::LedgerLine& line : view.lines) {
     if (line.kind != "idea" || line.run != run) continue;
     if (line.purpose.starts_with("add")) {
-      place(open, Idea{line.subject, line.note, line.variant, true, "", ""}, rank_of(line));
+      // numbered by their order in the ledger, so that two writers at once cannot give one number twice
+      place(open, Idea{fmt::format("i{}", ++added), line.note, line.variant, true, "", ""}, rank_of(line));
       continue;
     }
     const auto it = find(open, line.subject);
@@ -87,11 +89,14 @@ Result<std::string> add_idea(ledger::Store& store, const std::string& run, const
   for (const Idea& idea : backlog(store.view(), run)) {
     if (idea.open && idea.text == text && idea.variant == variant) return idea.id;
   }
-  const std::string id = fmt::format("i{}", backlog(store.view(), run).size() + 1);
-  ledger::LedgerLine line = idea_line(run, fmt::format("add {}", rank), id, text);
+  ledger::LedgerLine line = idea_line(run, fmt::format("add {}", rank), "", text);
   line.variant = variant;
-  HC_TRY(store.append(std::move(line)));
-  return id;
+  const int64_t seq = HC_TRY(store.append(std::move(line)));
+  const auto& lines = store.view().lines;
+  const auto count = std::count_if(lines.begin(), lines.begin() + seq + 1, [&](const ledger::LedgerLine& one) {
+    return one.kind == "idea" && one.run == run && one.purpose.starts_with("add");
+  });
+  return fmt::format("i{}", count);
 }
 
 Status rank_idea(ledger::Store& store, const std::string& run, const std::string& id, int64_t rank) {

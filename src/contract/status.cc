@@ -11,6 +11,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "contract/goal.h"
 
 namespace hc::contract {
@@ -180,6 +181,31 @@ std::string status_text(const Standing& s) {
   }
   for (const std::string& sentence : r.notes) out += "note: " + sentence + "\n";
   return out;
+}
+
+std::string status_json(const Standing& s) {
+  Json out = parse_json(ledger::to_json(s.report)).value_or(Json::object());
+  out["next"] = next_step(s);
+  out["backlog"] = Json::array();
+  for (const Idea& idea : s.ideas) {
+    out["backlog"].push_back({{"id", idea.id},
+                              {"text", idea.text},
+                              {"variant", idea.variant},
+                              {"open", idea.open},
+                              {"outcome", idea.outcome},
+                              {"evidence", idea.evidence}});
+  }
+  out["log"] = Json::array();
+  for (const Iteration& one : s.log) {
+    out["log"].push_back({{"time", one.time},
+                          {"variant", one.variant},
+                          {"idea", one.idea},
+                          {"result", one.result},
+                          {"verdict", one.verdict}});
+  }
+  out["unfinished"] = s.unfinished;
+  out["live"] = s.live;
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string plan_text(const Standing& s) {

@@ -32,6 +32,8 @@ std::string next_step(const Standing& standing);
 std::string variant_line(const ledger::VariantVerdict& verdict);
 /// The glance: verdict, variants worst first, next step, backlog, last log lines.
 std::string status_text(const Standing& standing);
+/// The same as JSON: the checker's report with `next`, `backlog`, `log`, `unfinished` and `live` beside it.
+std::string status_json(const Standing& standing);
 /// The plan document in Markdown.
 std::string plan_text(const Standing& standing);
 /// Rewrites artifacts/<run>/plan.md; returns its path, or an empty one when there is no goal.
