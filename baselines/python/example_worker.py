@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker in sixty lines: copies bytes with memmove. Speaks protocol 1 of docs/worker-protocol.md, needs only Python."""
+"""A small worker: copies bytes with memmove. Speaks protocol 1 of docs/worker-protocol.md, needs only Python."""
 import ctypes
 import hashlib
 import json

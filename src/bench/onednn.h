@@ -108,6 +108,9 @@ class OneDnn {
   std::string path_;
 };
 
+/// Whether there is a oneDNN data type for these elements.
+bool onednn_takes(DType type);
+
 // oneDNN's argument numbers, equal in versions 2 and 3.
 inline constexpr int kDnnSrc = 1;
 inline constexpr int kDnnSrc1 = 2;

@@ -37,6 +37,8 @@ int data_type(DType type) {
 
 }  // namespace
 
+bool onednn_takes(DType type) { return data_type(type) != 0; }
+
 /// Builds the descriptors of one primitive; version 2 fills structures of its own, which are opaque storage here.
 struct DnnBuilder {
   static constexpr size_t kMemoryDescriptorBytes = 4096;  // version 2 needs under 1 KiB

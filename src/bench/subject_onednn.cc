@@ -79,6 +79,10 @@ Result<Operands> read_operands(const PrepareRequest& request, const Row& row, In
     const bool fraction = text.find_first_of(".eE") != std::string::npos;
     if (fraction && end == text.c_str() + text.size()) operands.epsilon = number;
   }
+  for (const TensorSpec& spec : operands.specs) {
+    if (onednn_takes(spec.dtype)) continue;
+    return Diagnostic{.code = Code::not_available, .message = "oneDNN has no tensors of " + to_text(spec)};
+  }
   if (static_cast<int>(operands.specs.size()) < row.least) {
     return refusal("the operation " + request.operation + " needs " + std::to_string(row.least) +
                    " tensor arguments, but has " + std::to_string(operands.specs.size()));

@@ -73,7 +73,10 @@ Result<std::unique_ptr<Worker::Reply>> Worker::call(const std::string& op, const
   if (!alive_) {
     return Diagnostic{.code = Code::worker_failed, .message = "worker " + name_ + " is no longer there for " + op};
   }
-  if (!process_.send_line(line)) return fail("died before it was asked to " + op);
+  if (!process_.send_line(line)) {
+    (void)process_.read_line(1);  // until its end, so that status and last words are known
+    return fail("died before it was asked to " + op);
+  }
   const std::optional<std::string> heard = process_.read_line(limit_s);
   if (!heard && process_.ended()) return fail("died during " + op);
   if (!heard) return fail(fmt::format("gave no answer to {} within {:g} s and was killed", op, limit_s));

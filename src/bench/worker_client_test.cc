@@ -96,8 +96,8 @@ TEST_F(WorkerClient, NamesEveryWayToFailAtTiming) {
 }
 
 TEST_F(WorkerClient, RefusalKeepsItsCodeAndFix) {
-  const std::string refusal =
-      R"(*'"op":"prepare"'*) echo '{"ok":false,"op":"prepare","code":"NotAvailable","message":"no library","help":"get one"}';;)";
+  const std::string refusal = R"(*'"op":"prepare"'*) echo '{"ok":false,"op":"prepare","code":"NotAvailable",)"
+                              R"("message":"no library","help":"get one"}';;)";
   const auto worker = Worker::start(fake("", kFakeHello + std::string("\n") + refusal + "\n" + kFakeBye), limits_);
   ASSERT_TRUE(worker.ok());
   const auto prepared = worker.value()->prepare({});
