@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -44,8 +45,8 @@ class Evaluator {
     return true;
   }
 
-  static Number integer(int64_t value) { return {true, value, 0}; }
-  static Number real(double value) { return {false, 0, value}; }
+  static Number integer(int64_t value) { return {true, value, 0, {}}; }
+  static Number real(double value) { return {false, 0, value, {}}; }
 
   Number sum() {
     const size_t begin = at_;
@@ -143,14 +144,17 @@ class Evaluator {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     };
     while (at_ < text_.size() && inside(text_[at_])) ++at_;
-    const std::string word(text_.substr(begin, at_ - begin));
+    const size_t end = at_;
+    const std::string word(text_.substr(begin, end - begin));
     if (take("(")) return call(word, begin);
     for (const auto& [parameter, value] : parameters_) {
-      if (parameter == word) return value;
+      if (parameter != word) continue;
+      if (!value.word.empty()) fail(begin, end, fmt::format("`{}` is text and cannot stand in arithmetic", word));
+      return value;
     }
     std::string known;
     for (const auto& [parameter, value] : parameters_) known += (known.empty() ? "" : ", ") + parameter;
-    fail(begin, at_, fmt::format("the variant has no parameter `{}`", word),
+    fail(begin, end, fmt::format("the variant has no parameter `{}`", word),
          known.empty() ? "give the variant its parameters, such as m = 4096"
                        : fmt::format("its parameters are {}", known));
     return {};
@@ -250,7 +254,9 @@ class Evaluator {
 
 }  // namespace
 
-std::string Number::text() const { return is_integer ? std::to_string(integer) : fmt::format("{}", real); }
+std::string Number::text() const {
+  return !word.empty() ? word : is_integer ? std::to_string(integer) : fmt::format("{}", real);
+}
 
 Evaluation evaluate(std::string_view text, const Parameters& parameters) { return Evaluator(text, parameters).run(); }
 
@@ -276,7 +282,15 @@ Expansion expand(std::string_view text, const Parameters& parameters) {
       out.error = {"this `{` is never closed", "write `{{` for a brace", i, i + 1};
       return out;
     }
-    const Evaluation value = evaluate(text.substr(i + 1, end - i - 1), parameters);
+    const std::string_view inner = text.substr(i + 1, end - i - 1);
+    const auto named =
+        std::find_if(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == inner; });
+    if (named != parameters.end()) {
+      out.text += named->second.text();
+      i = end;
+      continue;
+    }
+    const Evaluation value = evaluate(inner, parameters);
     if (!value.ok()) {
       out.error = value.error;
       out.error.begin += i + 1;

@@ -17,6 +17,7 @@ struct Number {
   bool is_integer = true;
   int64_t integer = 0;
   double real = 0;
+  std::string word{};  ///< a text parameter, such as a dtype: it can be expanded but not calculated with
   double as_double() const { return is_integer ? static_cast<double>(integer) : real; }
   /// Integers as digits, reals as the shortest text that reads back the same.
   std::string text() const;

@@ -79,7 +79,7 @@ class TaskBuilder {
     in_.need(root, "name", "a task");
     task_.name = in_.text(root, "name");
     if (!in_.failed() && task_.name.find_first_of("/ \t\n") != std::string::npos) {
-      in_.fail(in_.span(*root.get("name")), "a task's name may hold no slash and no space");
+      in_.fail(in_.head("name"), "a task's name may hold no slash and no space");
     }
     task_.kernel = in_.text(root, "kernel");
     task_.description = in_.text(root, "description");
@@ -185,7 +185,7 @@ class TaskBuilder {
       task_.baselines.push_back(std::move(b));
     }
     if (task_.baselines.empty()) {
-      in_.fail(in_.span(*in_.root().get("name")), "the task has no baseline, so nothing could be compared",
+      in_.fail(in_.head("name"), "the task has no baseline, so nothing could be compared",
                "add a [[baseline]] with name and worker");
     }
   }
@@ -194,8 +194,7 @@ class TaskBuilder {
     std::set<std::string> names;
     const toml::table* inputs = in_.table(root, "inputs");
     if (!inputs && !in_.failed())
-      in_.fail(in_.span(*root.get("name")), "the task has no inputs",
-               "add [inputs] with one line per parameter of the kernel");
+      in_.fail(in_.head("name"), "the task has no inputs", "add [inputs] with one line per parameter of the kernel");
     for (const toml::table* t : in_.tables(root, "variant")) {
       if (in_.failed()) return;
       TaskVariant v;
@@ -213,8 +212,7 @@ class TaskBuilder {
       task_.variants.push_back(std::move(v));
     }
     if (task_.variants.empty())
-      in_.fail(in_.span(*in_.root().get("name")), "the task has no variant",
-               "add a [[variant]] with name and parameters");
+      in_.fail(in_.head("name"), "the task has no variant", "add a [[variant]] with name and parameters");
   }
 
   /// Every key of a variant but name, kernel and target is a parameter; one that nothing uses is a mistake.
@@ -240,9 +238,11 @@ class TaskBuilder {
       if (const auto* whole = node->as_integer()) {
         value.integer = whole->get();
       } else if (const auto* fraction = node->as_floating_point()) {
-        value = {false, 0, fraction->get()};
+        value = {false, 0, fraction->get(), {}};
+      } else if (const auto* word = node->as_string(); word && !word->get().empty()) {
+        value.word = word->get();
       } else {
-        in_.fail(in_.span(*node), fmt::format("the parameter `{}` must be a number", name));
+        in_.fail(in_.span(*node), fmt::format("the parameter `{}` must be a number or a text", name));
       }
       v->parameters.emplace_back(name, value);
     }

@@ -39,6 +39,7 @@ std::string nearest(std::string_view word, const std::vector<std::string_view>& 
   size_t best = std::max<size_t>(1, word.size() / 3) + 1;
   std::string out;
   for (const std::string_view candidate : known) {
+    if (word.size() >= 3 && candidate.substr(0, word.size()) == word) return std::string(candidate);
     const size_t distance = edit_distance(word, candidate);
     if (distance < best) {
       best = distance;
@@ -83,6 +84,11 @@ Span TomlReader::region(const toml::source_region& region) const {
 }
 
 Span TomlReader::span(const toml::node& node) const { return region(node.source()); }
+Span TomlReader::head(std::string_view key) const {
+  const toml::node* node = root_.get(key);
+  return node ? span(*node) : Span{source_, 0, 0};
+}
+
 Span TomlReader::span(const toml::key& key) const { return region(key.source()); }
 
 Span TomlReader::inside(const toml::node& node, size_t begin, size_t end) const {

@@ -29,6 +29,8 @@ class TomlReader {
   const Diagnostic& error() const { return *error_; }
 
   Span span(const toml::node& node) const;
+  /// The value of a key of the root, or the beginning of the file.
+  Span head(std::string_view key) const;
   Span span(const toml::key& key) const;
   /// The part [begin, end) of a one-line string value.
   Span inside(const toml::node& node, size_t begin, size_t end) const;

@@ -78,6 +78,7 @@ void check_processes(const PairsArtifact& a, const std::string& where, Sentences
   for (const Pair& pair : a.pairs) {
     ++index;
     for (const Reading& r : pair.readings) {
+      if (!pair.valid && r.blocks.empty()) continue;  // it died before it was timed
       if (!processes.emplace(r.pid, r.started_s).second) {
         out->push_back(
             fmt::format("{}, pair {}: process {} serves two readings; each needs a fresh one", where, index, r.pid));

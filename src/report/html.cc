@@ -70,13 +70,16 @@ std::string tiles(const Model& m) {
 
 std::string table_head(const Model& m) {
   const std::string unit = m.units.size() == 1 ? fmt::format("<small>{}</small>", escape(m.units[0])) : "";
-  std::string out = fmt::format("<caption>{}</caption><thead><tr><th>variant</th><th>before {}</th><th>after {}</th>",
-                                escape(machine_line(m)), unit, unit);
-  for (const ledger::LockedBaseline& b : m.lock.baselines) out += fmt::format("<th>{} {}</th>", escape(b.name), unit);
-  if (m.has_ceiling) out += fmt::format("<th>streaming copy {}</th>", unit);
+  std::string out = fmt::format(
+      "<caption>{}</caption><thead><tr><th>variant</th><th class=\"num\">before {}</th><th class=\"num\">after {}</th>",
+      escape(machine_line(m)), unit, unit);
+  for (const ledger::LockedBaseline& b : m.lock.baselines)
+    out += fmt::format("<th class=\"num\">{} {}</th>", escape(b.name), unit);
+  if (m.has_ceiling) out += fmt::format("<th class=\"num\">streaming copy {}</th>", unit);
   return out +
-         "<th>ratio "
-         "before</th><th>ratio</th><th>bounds</th><th>verdict</th><th>pairs</th><th>artifact</th></tr></thead>";
+         "<th class=\"num\">ratio "
+         "before</th><th class=\"num\">ratio</th><th class=\"num\">bounds</th><th>verdict</th><th "
+         "class=\"num\">pairs</th><th>artifact</th></tr></thead>";
 }
 
 std::string table_row(const Model& m, const Row& row) {
@@ -105,7 +108,7 @@ std::string table_foot(const Model& m) {
     for (const Row& row : m.rows) values.push_back(value(row));
     return fmt::format("<td class=\"num\">{}</td>", one_unit ? speed_text(arithmetic_mean(values)) : "–");
   };
-  std::string out = "<tfoot><tr><td>mean of speeds, geomean of ratios</td>";
+  std::string out = "<tfoot><tr><td>mean <span class=\"sub\">(ratios: geomean)</span></td>";
   out += mean([](const Row& r) { return r.before; }) + mean([](const Row& r) { return r.after; });
   for (size_t i = 0; i < m.lock.baselines.size(); ++i) out += mean([i](const Row& r) { return r.baselines[i].value; });
   if (m.has_ceiling) out += mean([](const Row& r) { return r.ceiling; });
@@ -172,8 +175,9 @@ std::string tuning_section(const Model& m) {
          "those that fell; the dashed line is the fastest baseline.</p><div class=\"multiples\">" +
          plots +
          "</div><div "
-         "class=\"scroll\"><table><thead><tr><th>variant</th><th>candidates</th><th>outcomes</th><th>space</"
-         "th><th>time</th><th>seed</th>"
+         "class=\"scroll\"><table><thead><tr><th>variant</th><th "
+         "class=\"num\">candidates</th><th>outcomes</th><th>space</"
+         "th><th class=\"num\">time</th><th class=\"num\">seed</th>"
          "<th>ended</th><th>winner</th><th>artifact</th></tr></thead><tbody>" +
          rows + "</tbody></table></div></section>\n";
 }
@@ -182,7 +186,7 @@ std::string losses_section(const Model& m) {
   if (m.losses.empty()) return "";
   std::string out =
       "<section><h2>Why candidates fell</h2><div "
-      "class=\"scroll\"><table><thead><tr><th>count</th><th>outcome</th><th>reason</th>"
+      "class=\"scroll\"><table><thead><tr><th class=\"num\">count</th><th>outcome</th><th>reason</th>"
       "<th>for example</th></tr></thead><tbody>";
   for (const Loss& loss : m.losses) {
     out += fmt::format("<tr><td class=\"num\">{}</td><td>{}</td><td>{}</td><td><code>{}</code></td></tr>\n", loss.count,

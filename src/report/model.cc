@@ -87,6 +87,21 @@ std::string newest_tune(Gatherer& g, const std::string& variant, const PairsArti
   return id;
 }
 
+/// Speed of the copy in the newest measurement of the variant that was announced for it, 0 if there is none.
+double separate_ceiling(Gatherer& g, const std::string& variant) {
+  double out = 0;
+  const std::vector<ledger::LedgerLine>& lines = g.evidence.view().lines;
+  for (const ledger::LedgerLine& line : lines) {
+    if (line.kind == "goal") out = 0;
+    if (line.kind != "object" || line.variant != variant || line.opens < 0) continue;
+    if (lines[static_cast<size_t>(line.opens)].purpose != ledger::purpose_name(ledger::Purpose::ceiling)) continue;
+    const PairsArtifact* a = g.evidence.pairs(line.object, &g.ignored);
+    const Arm* ceiling = a ? arm_of(*a, Role::ceiling) : nullptr;
+    if (ceiling) out = speed(a->work, ledger::arm_seconds(*a, ceiling->name));
+  }
+  return out;
+}
+
 void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   row->after = speed(a.work, candidate_seconds(a));
   row->timer = a.timer;
@@ -95,8 +110,10 @@ void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   }
   if (const Arm* ceiling = arm_of(a, Role::ceiling)) {
     row->ceiling = speed(a.work, ledger::arm_seconds(a, ceiling->name));
-    g.model.has_ceiling = true;
+  } else {
+    row->ceiling = separate_ceiling(g, row->name);
   }
+  if (row->ceiling > 0) g.model.has_ceiling = true;
   for (const ledger::Pair& pair : a.pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
   for (const auto& fact : a.machine) {
     if (ledger::fact(g.model.machine, fact.first).empty()) g.model.machine.push_back(fact);

@@ -10,7 +10,7 @@ inline constexpr std::string_view kStyle = R"(
 --green:#14804a;--red:#c0312b;--amber:#a8650c}
 *{box-sizing:border-box}
 body{margin:0;background:var(--page);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Liberation Sans",sans-serif}
-main{max-width:1200px;margin:0 auto;padding:28px 20px 60px}
+main{max-width:1360px;margin:0 auto;padding:28px 20px 60px}
 header{background:var(--card);border:1px solid var(--line);border-left:6px solid var(--amber);border-radius:10px;padding:20px 26px}
 header.pass{border-left-color:var(--green)}header.fail{border-left-color:var(--red)}
 header h1{margin:2px 0 4px;font-size:28px;line-height:1.2}header p{margin:0;color:var(--soft)}
@@ -27,14 +27,15 @@ section h2{margin:0 0 8px;font-size:19px}.lead{margin:0 0 12px;color:var(--soft)
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;width:100%;font-size:13.5px}
 caption{text-align:left;color:var(--soft);font-size:12.5px;padding:0 0 8px}
-th{text-align:left;font-weight:600;color:var(--soft);border-bottom:2px solid var(--line);padding:6px 10px;vertical-align:bottom;white-space:nowrap}
-th small{font-weight:400}
-td{border-bottom:1px solid var(--line);padding:7px 10px;vertical-align:top}
+th{text-align:left;font-weight:600;color:var(--soft);border-bottom:2px solid var(--line);padding:6px 8px;vertical-align:bottom}
+th.num{text-align:right}
+th small{font-weight:400;white-space:nowrap}
+td{border-bottom:1px solid var(--line);padding:7px 8px;vertical-align:top}
 td.num{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}td.strong{font-weight:650}
 tfoot td{border-bottom:0;border-top:2px solid var(--line);font-weight:600}
 .sub{font-size:12px;color:var(--soft);max-width:34ch;overflow-wrap:anywhere}
 .file,code{font:12px/1.4 ui-monospace,"SF Mono",Menlo,"Liberation Mono",monospace;overflow-wrap:anywhere;color:#3c4757}
-.file{min-width:170px}
+.file{min-width:230px}
 .badge{display:inline-block;border-radius:999px;padding:1px 10px;font-size:12px;font-weight:700;background:#fdf0d8;color:#7a4a06}
 .badge.pass{background:#dcf3e6;color:#0d5c34}.badge.fail{background:#fbe1df;color:#8f211c}
 .chip{display:inline-block;border:1px solid var(--line);border-radius:4px;padding:0 6px;margin:0 4px 2px 0;font-size:12px;white-space:nowrap}

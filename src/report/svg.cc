@@ -25,6 +25,12 @@ double nice_step(double range, int count) {
   return 10 * power;
 }
 
+/// As many decimals as the step has.
+std::string tick_text(double value, double step) {
+  const int decimals = std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
 struct Axis {
   double low, high, from, to;
   double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
@@ -50,7 +56,7 @@ std::string grid(const Axis& x, double top, double bottom, double step) {
   std::string out;
   for (double v = std::ceil(x.low / step) * step; v <= x.high + step * 1e-9; v += step) {
     out += line(x.at(v), top, x.at(v), bottom, "grid");
-    out += text(x.at(v), bottom + 14, fmt::format("{:g}", std::round(v / step) * step), "tick mid");
+    out += text(x.at(v), bottom + 14, tick_text(v, step), "tick mid");
   }
   return out;
 }
@@ -180,10 +186,10 @@ std::string tune_plot(const Row& row, double reference) {
   std::string out = open_svg(kW, kH, "Best speed so far while tuning " + row.name);
   const double step = nice_step(most, 4);
   for (double v = 0; v <= y.high; v += step) {
-    out += line(kL, y.at(v), kW - 8, y.at(v), "grid") + text(kL - 5, y.at(v) + 4, fmt::format("{:g}", v), "tick end");
+    out += line(kL, y.at(v), kW - 8, y.at(v), "grid") + text(kL - 5, y.at(v) + 4, tick_text(v, step), "tick end");
   }
   const double x_step = nice_step(end, 4);
-  for (double v = 0; v <= x.high; v += x_step) out += text(x.at(v), kB + 16, fmt::format("{:g}", v), "tick mid");
+  for (double v = 0; v <= x.high; v += x_step) out += text(x.at(v), kB + 16, tick_text(v, x_step), "tick mid");
   out += text(kW - 8, kH - 2, "seconds", "tick end");
   for (const double at : t.fell) out += line(x.at(at), kB - 5, x.at(at), kB, "fell");
   std::string path;
