@@ -59,6 +59,11 @@ Result<ir::BlockId> Blocks::make(const void* site, int position, const BlockRequ
   }
   ir::Block block;
   block.name = request.name;
+  const auto taken = [&] {
+    return std::any_of(program_.blocks.begin(), program_.blocks.end(),
+                       [&](const ir::Block& b) { return b.name == block.name; });
+  };
+  for (int i = 2; taken(); ++i) block.name = fmt::format("{}#{}", request.name, i);
   block.extent = request.extent;
   block.min = next_power_of_two(std::max<int64_t>(request.min, 1));
   block.max = std::max(next_power_of_two(std::max<int64_t>(request.max, 1)), block.min);

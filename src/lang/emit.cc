@@ -93,19 +93,28 @@ ir::ValueId Emitter::materialize(const Device& view, const Span& span) {
   return builder_.elementwise(ir::OpKind::copy, {{view.value, view.map}}, {view.dtype, view.dims}, span);
 }
 
+template <typename Make>
+ir::ValueId Emitter::at_depth(size_t depth, Make make) {
+  for (size_t i = regions_.size(); i > depth; --i) builder_.close();
+  const ir::ValueId value = make();
+  for (size_t i = depth; i < regions_.size(); ++i) builder_.open(*regions_[i]);
+  return value;
+}
+
 Device Emitter::arange(const ir::Dim& dim, DType dtype, const Span& span) {
   const Key key{ir::OpKind::arange, dtype, dim.size, dim.block};
   if (const ir::ValueId* known = find(key)) return whole(*known);
-  const ir::ValueId value = builder_.arange(dtype, dim, span);
-  seen_.back()[key] = value;
+  const ir::ValueId value = at_depth(0, [&] { return builder_.arange(dtype, dim, span); });
+  seen_.front()[key] = value;
   return whole(value);
 }
 
 Device Emitter::tile_index(const Tile& tile, DType dtype, const Span& span) {
   const Key key{ir::OpKind::tile_index, dtype, tile.block, tile.begin.value};
   if (const ir::ValueId* known = find(key)) return whole(*known);
-  const ir::ValueId value = builder_.tile_index(tile.begin.value, dtype, tile.block, tile.size, span);
-  seen_.back()[key] = value;
+  const ir::ValueId value =
+      at_depth(tile.depth, [&] { return builder_.tile_index(tile.begin.value, dtype, tile.block, tile.size, span); });
+  seen_[tile.depth][key] = value;
   return whole(value);
 }
 
@@ -217,10 +226,26 @@ Result<Device> Emitter::elementwise(ir::OpKind kind, DType dtype, std::vector<De
   for (const Device& operand : operands) strength = std::max(strength, operand.strength);
   std::vector<std::vector<int8_t>> maps;
   std::vector<ir::Dim> dims = HC_TRY(broadcast(operands, maps, span));
+  // Dims that every operand only repeats stay out of the op; the result's view repeats them instead.
+  std::vector<int8_t> place(dims.size(), -1);
+  for (const std::vector<int8_t>& map : maps) {
+    for (int8_t dim : map) place[static_cast<size_t>(dim)] = 0;
+  }
+  Device out{ir::kNone, dtype, strength_of(dims.size(), strength), dims, {}};
+  std::vector<ir::Dim> kept;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (place[i] < 0) continue;
+    place[i] = static_cast<int8_t>(kept.size());
+    kept.push_back(dims[i]);
+    out.map.push_back(static_cast<int8_t>(i));
+  }
   std::vector<ir::Operand> uses;
-  for (size_t i = 0; i < operands.size(); ++i) uses.push_back({operands[i].value, maps[i]});
-  const ir::ValueId value = builder_.elementwise(kind, std::move(uses), {dtype, std::move(dims)}, span);
-  return whole(value, strength);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    for (int8_t& dim : maps[i]) dim = place[static_cast<size_t>(dim)];
+    uses.push_back({operands[i].value, maps[i]});
+  }
+  out.value = builder_.elementwise(kind, std::move(uses), {dtype, std::move(kept)}, span);
+  return out;
 }
 
 Device Emitter::convert(const Device& value, DType dtype, bool is_explicit, const Span& span) {
@@ -296,11 +321,13 @@ Result<Device> Emitter::join(const Device& a, const Device& b, const Span& span)
 
 void Emitter::open(ir::Region& region) {
   builder_.open(region);
+  regions_.push_back(&region);
   seen_.emplace_back();
 }
 
 void Emitter::close() {
   builder_.close();
+  regions_.pop_back();
   seen_.pop_back();
 }
 

@@ -23,6 +23,8 @@ class Emitter {
 
   ir::Program& program() { return program_; }
   ir::Builder& builder() { return builder_; }
+  /// Regions open inside the launch's body.
+  size_t depth() const { return regions_.size(); }
 
   Device constant(DType dtype, double f, int64_t i, Strength strength = Strength::python_number);
   Device constant_int(DType dtype, int64_t value, Strength strength = Strength::python_number);
@@ -62,6 +64,9 @@ class Emitter {
  private:
   using Key = std::tuple<ir::OpKind, DType, int64_t, int64_t>;
   const ir::ValueId* find(const Key& key) const;
+  /// Runs `make` in the region at this depth (0: the launch's body), which is still being built.
+  template <typename Make>
+  ir::ValueId at_depth(size_t depth, Make make);
   Status check_reduced(const std::vector<Device>& operands, const Span& span) const;
   Status unify(Device& operand, const std::vector<int8_t>& positions, std::vector<ir::Dim>& target, const Span& span);
   Device drop_dim(const Device& value, size_t logical, const Span& span);
@@ -70,6 +75,7 @@ class Emitter {
 
   ir::Program& program_;
   ir::Builder builder_;
+  std::vector<ir::Region*> regions_;  ///< opened here, outermost first
   std::vector<std::map<Key, ir::ValueId>> seen_;
 };
 

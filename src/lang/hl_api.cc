@@ -19,9 +19,7 @@ Result<Value> register_block_size(Tracer& tracer, const Call& call) {
     return Diagnostic{Code::api_usage, "hl.register_block_size takes one or two ints"}.at(call.span);
   }
   BlockRequest request;
-  const auto& host = tracer.frame().host;
-  const auto named = host.find("$block_name");
-  const std::string base = named != host.end() ? *named->second.get<std::string>() : "block";
+  const std::string base = tracer.frame().block_name.empty() ? "block" : tracer.frame().block_name;
   request.name = tracer.blocks().name_of(base, call.span);
   request.min = second ? *first : 1;
   request.max = second ? *second : *first;

@@ -79,20 +79,30 @@ Status Tracer::exec_assign(const Stmt& stmt) {
     return Diagnostic{Code::not_allowed_on_device, "several targets of one assignment cannot stand in a device loop"}
         .at(stmt.span);
   }
-  Value value;
-  const std::string path = stmt.value->kind == ExprKind::call ? library_path(*stmt.value->children[0]) : "";
-  const bool named_block = path == "helion.language.register_block_size" && stmt.targets[0]->kind == ExprKind::name;
-  if (named_block) {
-    // The assigned name becomes the block's name, which the call itself cannot see.
-    frame().host["$block_name"] = Value(stmt.targets[0]->text);
-    Result<Value> result = eval(*stmt.value);
-    frame().host.erase("$block_name");
-    value = HC_TRY(std::move(result));
-  } else {
-    value = HC_TRY(eval(*stmt.value));
-  }
+  const Value value = HC_TRY(eval_assigned(*stmt.targets[0], *stmt.value));
   for (const ExprPtr& target : stmt.targets) HC_TRY(assign(*target, value));
   return success();
+}
+
+/// Evaluates the right side of an assignment; a block size that it registers is named after its target.
+Result<Value> Tracer::eval_assigned(const Expr& target, const Expr& expr) {
+  if (target.kind == ExprKind::tuple && expr.kind == ExprKind::tuple &&
+      target.children.size() == expr.children.size()) {
+    Values items;
+    for (size_t i = 0; i < expr.children.size(); ++i) {
+      if (expr.children[i]->kind == ExprKind::starred) return eval(expr);
+      items.push_back(HC_TRY(eval_assigned(*target.children[i], *expr.children[i])));
+    }
+    return make_tuple(std::move(items));
+  }
+  const bool registers = expr.kind == ExprKind::call && target.kind == ExprKind::name &&
+                         library_path(*expr.children[0]) == "helion.language.register_block_size";
+  if (!registers) return eval(expr);
+  // The call itself cannot see the name that it is assigned to.
+  frame().block_name = target.text;
+  Result<Value> result = eval(expr);
+  frame().block_name.clear();
+  return result;
 }
 
 Status Tracer::assign(const Expr& target, const Value& value) {

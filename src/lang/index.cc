@@ -22,13 +22,14 @@ class AccessBuilder {
   Result<Access> build(Values items) {
     HC_TRY(expand(items));
     size_t dim = 0;
-    for (const Value& item : items) {
-      if (item.is<None>()) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i].is<None>()) {
         add_dim({}, true);
-      } else {
-        HC_TRY(add(item, tensor_.shape[dim]));
-        ++dim;
+        continue;
       }
+      if (i == 0 || !is_vector(items[i - 1])) HC_TRY(broadcast_run(items, i));
+      HC_TRY(add(items[i], tensor_.shape[dim]));
+      ++dim;
     }
     return std::move(access_);
   }
@@ -64,6 +65,29 @@ class AccessBuilder {
       const auto at = items.erase(dots);
       items.insert(at, whole.begin(), whole.end());
     }
+    return success();
+  }
+
+  static bool is_vector(const Value& item) { return item.is<Device>() && !item.get<Device>()->dims.empty(); }
+
+  /// Neighbouring index tensors broadcast together when one of them has several dimensions; vectors alone do not.
+  Status broadcast_run(Values& items, size_t begin) {
+    std::vector<Device> run;
+    bool several = false;
+    for (size_t i = begin; i < items.size() && is_vector(items[i]); ++i) {
+      run.push_back(*items[i].get<Device>());
+      several = several || run.back().rank() > 1;
+    }
+    run_places_.clear();
+    if (!several || run.size() < 2) return success();
+    std::vector<std::vector<int8_t>> maps;
+    const std::vector<ir::Dim> dims = HC_TRY(tracer_.emit().broadcast(run, maps, span_));
+    for (size_t i = 0; i < run.size(); ++i) {
+      run[i].dims = dims;
+      run[i].map = maps[i];
+      items[begin + i] = Value(run[i]);
+    }
+    for (const ir::Dim& dim : dims) run_places_.push_back(place_of(dim));
     return success();
   }
 
@@ -111,6 +135,13 @@ class AccessBuilder {
   }
 
   Status add_tile(const Tile& tile, int64_t size) {
+    if (std::find(tiles_.begin(), tiles_.end(), &tile) != tiles_.end()) {
+      return Diagnostic{Code::incorrect_tile_usage,
+                        "one tile indexes two dimensions, which may mean its diagonal or its square"}
+          .at(span_)
+          .fix("use two tiles, or a mask on tile.index");
+    }
+    tiles_.push_back(&tile);
     const int8_t place = place_of({tile.block, tile.size});
     if (size == 1) {
       push_scalar(0);
@@ -158,17 +189,12 @@ class AccessBuilder {
     if (is_floating(index.dtype)) {
       return Diagnostic{Code::invalid_indexing, "an index must be of integers, not floats"}.at(span_);
     }
-    // Vectors that stand for themselves bring their dimensions in; a constant one is new unless the shape is shared by
-    // neighbouring tensor indices of higher rank, which broadcast together.
     ir::Operand operand{index.value, {}};
-    std::vector<int8_t> places;
-    const bool shared = index.rank() > 1 && index.dims == last_index_dims_;
-    for (size_t i = 0; i < index.dims.size(); ++i) {
-      places.push_back(shared ? last_index_places_[i] : place_of(index.dims[i]));
+    std::vector<int8_t> places = run_places_;
+    if (places.empty()) {
+      for (const ir::Dim& dim : index.dims) places.push_back(place_of(dim));
     }
     for (int8_t under : index.map) operand.map.push_back(places[static_cast<size_t>(under)]);
-    last_index_dims_ = index.dims;
-    last_index_places_ = places;
     if (size == 1 && index.dims.empty()) {
       push_scalar(0);
     } else {
@@ -181,8 +207,8 @@ class AccessBuilder {
   const ir::Tensor tensor_;
   Span span_;
   Access access_;
-  std::vector<ir::Dim> last_index_dims_;
-  std::vector<int8_t> last_index_places_;
+  std::vector<int8_t> run_places_;  ///< of the dims that neighbouring index tensors share
+  std::vector<const Tile*> tiles_;
 };
 
 /// The value with exactly these dims: broadcast, or with leading 1s squeezed away.
@@ -280,6 +306,14 @@ Result<Value> load(Tracer& tracer, HostTensor tensor, const Access& access, cons
 Status store(Tracer& tracer, HostTensor tensor, const Access& access, const Value& value, const Value* mask,
              const Span& span) {
   const DType dtype = tracer.tensor(tensor).dtype;
+  if (value.is<Device>() && !value.get<Device>()->dims.empty() &&
+      value.get<Device>()->dims.size() < access.dims.size()) {
+    return Diagnostic{Code::rank_mismatch, fmt::format("a value of shape {} does not fit a place of shape {}",
+                                                       dims_text(tracer.program(), value.get<Device>()->dims),
+                                                       dims_text(tracer.program(), access.dims))}
+        .at(span)
+        .fix("index the value with None where a dimension is missing");
+  }
   Device device = HC_TRY(value.is<Device>() ? to_device(tracer, value, span) : to_device(tracer, value, dtype, span));
   device = HC_TRY(fit(tracer, device, access.dims, span));
   ir::Op op;

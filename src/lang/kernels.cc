@@ -121,6 +121,10 @@ Result<Kernel> find_kernel(const Module& module, std::string_view name) {
   for (const Kernel& kernel : all) {
     if (kernel.name == name) return kernel;
   }
+  // A plain function that a call wraps may be named itself.
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (module.kernels()[i].second->name == name) return all[i];
+  }
   if (name.empty()) {
     return Diagnostic{Code::usage, fmt::format("{} has several kernels: {}", module.source()->path(), names)}.fix(
         "name one as FILE.py:KERNEL");

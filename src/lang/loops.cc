@@ -285,8 +285,14 @@ Status LoopTracer::one_loop(size_t i, Values& variables) {
   const Device place = emit.whole(index, Strength::python_number);
   if (tiles) {
     auto tile = std::make_shared<Tile>();
-    *tile = {range.block,      tracer_.program().block(range.block).size, place, begin, end, int_of(range.begin),
-             int_of(range.end)};
+    tile->block = range.block;
+    tile->size = tracer_.program().block(range.block).size;
+    tile->begin = place;
+    tile->loop_begin = begin;
+    tile->loop_end = end;
+    tile->depth = emit.depth();
+    tile->first = int_of(range.begin);
+    tile->last = int_of(range.end);
     context.active.push_back(range.block);
     context.active_tiles.push_back(tile);
     variables.emplace_back(std::shared_ptr<const Tile>(tile));
@@ -320,9 +326,17 @@ Status LoopTracer::finish_loop(ir::Op op, const std::map<std::string, Value>& be
   }
   std::vector<std::string> targets;
   loop_targets(stmt_, targets);
+  const std::vector<std::string> assigned_here = assigned_names(stmt_.body);
   for (const auto& [name, old] : before) {
     const bool target = std::find(targets.begin(), targets.end(), name) != targets.end();
-    if (target || !is_number(old) || equal(old, frame.device[name]).value_or(false)) continue;
+    const bool assigned = std::find(assigned_here.begin(), assigned_here.end(), name) != assigned_here.end();
+    if (target || !assigned || old.is<Device>() || equal(old, frame.device[name]).value_or(false)) continue;
+    if (!is_number(old)) {
+      return Diagnostic{
+          Code::unsupported_feature,
+          fmt::format("{} is {} that changes in a device loop, which is not supported yet", name, describe(old))}
+          .at(stmt_.span);
+    }
     return Diagnostic{Code::control_flow_mismatch, fmt::format("the number {} changes in a device loop", name)}
         .at(stmt_.span)
         .fix("carry a device value instead: hl.full([], value, dtype)");

@@ -23,7 +23,8 @@ struct Frame {
   std::map<std::string, Value> device;
   std::set<std::string> born_on_device;
   Value result;
-  bool kernel = false;  ///< the kernel itself, not a helper inlined into it
+  std::string block_name;  ///< of the block size being registered
+  bool kernel = false;     ///< the kernel itself, not a helper inlined into it
 };
 
 /// The open launch while a device loop is traced.
@@ -105,6 +106,7 @@ class Tracer {
   friend class LoopTracer;
   Result<Flow> exec_library_loop(const Stmt& stmt, const std::string& path);
   Status exec_assign(const Stmt& stmt);
+  Result<Value> eval_assigned(const Expr& target, const Expr& expr);
   Status exec_augmented(const Stmt& stmt);
   Status exec_assert(const Stmt& stmt);
   Result<Flow> exec_return(const Stmt& stmt);

@@ -66,6 +66,7 @@ struct Tile {
   Device begin;
   Device loop_begin;
   Device loop_end;
+  size_t depth = 0;  ///< regions open around the tile's body, where its index can be made once
   /// Bounds of the loop where the host knows them.
   std::optional<int64_t> first;
   std::optional<int64_t> last;
