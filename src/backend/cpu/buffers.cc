@@ -46,6 +46,9 @@ class BufferAssigner {
       for (AxisId a : graph_.slot(s).axes) {
         if (!has_axis(open, a)) add_axis(out_.of_slot[static_cast<size_t>(s)], a);
       }
+      if (out_.of_slot[static_cast<size_t>(s)].used) {
+        keep_lanes(out_.of_slot[static_cast<size_t>(s)], graph_.slot(s).axes, at);
+      }
     }
   }
 
@@ -70,6 +73,14 @@ class BufferAssigner {
     for (int32_t c = inner; c != outer; c = tree_.at(c).parent) {
       const AxisId a = tree_.at(c).axis;
       if (a != kNone && has_axis(axes, a)) add_axis(buffer, a);
+    }
+    if (buffer.used) keep_lanes(buffer, axes, outer);
+  }
+
+  /// A value made inside of a vector loop has as many lanes as the loop, each with a place of its own.
+  void keep_lanes(Buffer& buffer, const std::vector<AxisId>& axes, int32_t at) {
+    for (int32_t c = at; c != kNone; c = tree_.at(c).parent) {
+      if (tree_.at(c).lanes > 1 && has_axis(axes, tree_.at(c).axis)) add_axis(buffer, tree_.at(c).axis);
     }
   }
 

@@ -93,8 +93,13 @@ std::string LaunchPrinter::function() {
   for (const ir::Local& local : launch_.locals) bytes += local.numel * dtype_bytes(local.dtype);
   for (size_t i = 0; i < launch_.locals.size(); ++i) {
     const ir::Local& local = launch_.locals[i];
-    line(fmt::format("{}alignas(64) {} l{}[{}];  // {}", bytes > kStackBytes ? "static thread_local " : "",
-                     memory_type(local.dtype), i, local.numel, local.name));
+    const std::string memory = memory_type(local.dtype);
+    if (bytes <= kStackBytes) {
+      line(fmt::format("alignas(64) {} l{}[{}];  // {}", memory, i, local.numel, local.name));
+    } else {
+      line(fmt::format("alignas(64) static thread_local {} memory{}[{}];  // {}", memory, i, local.numel, local.name));
+      line(fmt::format("{}* const l{} = memory{};", memory, i, i));
+    }
   }
   grid();
   out_ += "}\n";
