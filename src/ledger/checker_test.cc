@@ -337,6 +337,11 @@ TEST_F(CheckerTest, PairsDroppedWithoutARule) {
   expect_broken("is void without a rule that says why");
 }
 
+TEST_F(CheckerTest, AMeasurementOfAnotherGoal) {
+  goal_with([](PairsArtifact& a) { a.lock = std::string(64, '0'); });
+  expect_broken("was measured under the lock of another goal");
+}
+
 TEST_F(CheckerTest, AnUnannouncedRun) {
   goal_with([](PairsArtifact& a) { a.open_seq = 0; });
   expect_broken("was not announced in the ledger before it ran");

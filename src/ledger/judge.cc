@@ -66,6 +66,19 @@ void check_announcement(Case& c, const Item& item) {
   }
 }
 
+/// A measurement that names a lock was made under the goal's present lock or one that was amended into it.
+void check_lock_of(Case& c, const PairsArtifact& a) {
+  if (a.lock.empty()) return;
+  bool known = false;
+  for (const LedgerLine& line : c.evidence.view().lines) {
+    if (line.kind == "goal") known = false;
+    known = known || ((line.kind == "goal" || line.kind == "amend") && line.object == a.lock);
+  }
+  if (!known) {
+    c.verdict.broken.push_back(fmt::format("{}/{} was measured under the lock of another goal", a.run, a.name));
+  }
+}
+
 void load(Case& c, const std::vector<std::string>& ids) {
   std::set<std::string> seen;
   for (const std::string& id : ids) {
@@ -86,6 +99,7 @@ void load(Case& c, const std::vector<std::string>& ids) {
     if (!faults.empty() || !candidate) continue;
     const Item item{id, a, candidate_subject(candidate->source_sha256, candidate->config)};
     check_announcement(c, item);
+    check_lock_of(c, *a);
     (a->purpose == Purpose::confirm ? c.confirming : c.nominating).push_back(item);
   }
 }
