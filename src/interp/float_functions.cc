@@ -253,22 +253,6 @@ Num atan2(const Precision& p, Num a, Num b) {
 
 }  // namespace
 
-Num add(const Precision& p, DType dtype, Num a, Num b) {
-  const double v = a.v + b.v;
-  const double e = a.e + b.e;
-  if (e == 0 && is_exact(dtype, v)) return {v, 0};
-  return rounded_result(p, {v, e}, 0, e);
-}
-
-Num mul(const Precision& p, DType dtype, Num a, Num b) {
-  const double v = a.v * b.v;
-  if (a.e == 0 && b.e == 0) {
-    if (is_exact(dtype, v)) return {v, 0};
-    return rounded_result(p, {v, 0}, 0, 0);
-  }
-  return rounded_result(p, {v, std::fabs(a.v) * b.e + std::fabs(b.v) * a.e + a.e * b.e}, 0, a.e + b.e);
-}
-
 FloatUnary float_unary(OpKind kind) {
   switch (kind) {
     case OpKind::neg:

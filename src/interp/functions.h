@@ -23,8 +23,21 @@ FloatBinary float_binary(ir::OpKind kind);
 IntBinary int_binary(ir::OpKind kind);
 
 /// add, sub, mul with their exact cases; these are the ops of most lanes.
-Num add(const Precision& p, DType dtype, Num a, Num b);
-Num mul(const Precision& p, DType dtype, Num a, Num b);
+inline Num add(const Precision& p, DType dtype, Num a, Num b) {
+  const double v = a.v + b.v;
+  const double e = a.e + b.e;
+  if (e == 0 && is_exact(dtype, v)) return {v, 0};
+  return rounded_result(p, {v, e}, 0, e);
+}
+
+inline Num mul(const Precision& p, DType dtype, Num a, Num b) {
+  const double v = a.v * b.v;
+  if (a.e == 0 && b.e == 0) {
+    if (is_exact(dtype, v)) return {v, 0};
+    return rounded_result(p, {v, 0}, 0, 0);
+  }
+  return rounded_result(p, {v, std::fabs(a.v) * b.e + std::fabs(b.v) * a.e + a.e * b.e}, 0, a.e + b.e);
+}
 
 /// The wrapped value of an integer dtype; bool is whether it is not zero.
 int64_t wrap(DType dtype, int64_t value);

@@ -1,18 +1,36 @@
 // Lanes: broadcasting and the ops that only move lanes.
 #include "interp/lanes.h"
 
+#include <map>
+
 namespace hc::interp {
 namespace {
 
 /// `from[at[k]]` for every k, of whichever of the vectors is in use.
+constexpr size_t kKeptBlock = 256 << 10;  ///< smaller blocks are the system allocator's business
+constexpr size_t kKeptTotal = 512 << 20;  ///< bytes that one thread may keep
+
+/// Blocks that a thread has freed and may use again, by size.
+struct Kept {
+  std::multimap<size_t, void*> blocks;
+  size_t total = 0;
+  ~Kept() { clear(); }
+  void clear() {
+    for (const auto& [bytes, block] : blocks) ::operator delete(block);
+    blocks.clear();
+    total = 0;
+  }
+};
+thread_local Kept kept;
+
 template <typename T>
-void gather(const std::vector<T>& from, const std::vector<size_t>& at, std::vector<T>* to) {
+void gather(const LaneVector<T>& from, const LaneVector<size_t>& at, LaneVector<T>* to) {
   if (from.empty()) return;
   to->resize(at.size());
   for (size_t k = 0; k < at.size(); ++k) (*to)[k] = from[at[k]];
 }
 
-LanesPtr gathered(const Lanes& operand, std::vector<int64_t> sizes, const std::vector<size_t>& at) {
+LanesPtr gathered(const Lanes& operand, std::vector<int64_t> sizes, const LaneVector<size_t>& at) {
   auto out = std::make_shared<Lanes>();
   out->dtype = operand.dtype;
   out->sizes = std::move(sizes);
@@ -29,6 +47,24 @@ int64_t product(const std::vector<int64_t>& sizes) {
 }
 
 }  // namespace
+
+void* lane_allocate(size_t bytes) {
+  if (bytes < kKeptBlock) return ::operator new(bytes);
+  const auto it = kept.blocks.find(bytes);
+  if (it == kept.blocks.end()) return ::operator new(bytes);
+  void* block = it->second;
+  kept.blocks.erase(it);
+  kept.total -= bytes;
+  return block;
+}
+
+void lane_free(void* block, size_t bytes) {
+  if (bytes < kKeptBlock || kept.total + bytes > kKeptTotal) return ::operator delete(block);
+  kept.blocks.emplace(bytes, block);
+  kept.total += bytes;
+}
+
+void lane_release() { kept.clear(); }
 
 int64_t Lanes::count() const { return product(sizes); }
 
@@ -68,7 +104,7 @@ LanesPtr broadcast(const LanesPtr& operand, const std::vector<int8_t>& map, cons
   bool identity = operand->sizes == sizes;
   for (size_t d = 0; d < map.size(); ++d) identity = identity && map[d] == static_cast<int8_t>(d);
   if (identity) return operand;
-  std::vector<size_t> at(static_cast<size_t>(product(sizes)));
+  LaneVector<size_t> at(static_cast<size_t>(product(sizes)));
   for_each_lane(sizes, operand_steps(*operand, map, sizes), [&](size_t lane, size_t from) { at[lane] = from; });
   return gathered(*operand, sizes, at);
 }
@@ -80,7 +116,7 @@ LanesPtr permute(const Lanes& operand, const std::vector<int32_t>& order) {
     sizes.push_back(operand.sizes[static_cast<size_t>(dim)]);
     steps.push_back(own[static_cast<size_t>(dim)]);
   }
-  std::vector<size_t> at(static_cast<size_t>(operand.count()));
+  LaneVector<size_t> at(static_cast<size_t>(operand.count()));
   for_each_lane(sizes, steps, [&](size_t lane, size_t from) { at[lane] = from; });
   return gathered(operand, sizes, at);
 }
@@ -94,7 +130,7 @@ LanesPtr reshape(const Lanes& operand, std::vector<int64_t> sizes) {
 LanesPtr split(const Lanes& operand, int half) {
   std::vector<int64_t> sizes = operand.sizes;
   sizes.pop_back();
-  std::vector<size_t> at(static_cast<size_t>(operand.count() / 2));
+  LaneVector<size_t> at(static_cast<size_t>(operand.count() / 2));
   for (size_t k = 0; k < at.size(); ++k) at[k] = 2 * k + static_cast<size_t>(half);
   return gathered(operand, std::move(sizes), at);
 }

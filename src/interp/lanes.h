@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 #include "interp/number.h"
@@ -9,13 +11,42 @@
 
 namespace hc::interp {
 
+/// Memory of lanes: blocks of big tiles are kept for the next op, since the system would clear every page of a new one.
+void* lane_allocate(size_t bytes);
+void lane_free(void* block, size_t bytes);
+/// Gives kept blocks of this thread back.
+void lane_release();
+
+/// Elements without a value given stay as the memory has them: every op writes all its lanes.
+template <typename T>
+struct LaneAllocator {
+  using value_type = T;
+  LaneAllocator() = default;
+  template <typename U>
+  LaneAllocator(const LaneAllocator<U>&) {}
+  T* allocate(size_t n) { return static_cast<T*>(lane_allocate(n * sizeof(T))); }
+  void deallocate(T* p, size_t n) { lane_free(p, n * sizeof(T)); }
+  template <typename U>
+  void construct(U* p) {
+    ::new (static_cast<void*>(p)) U;
+  }
+  template <typename U, typename... Args>
+  void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+  }
+  bool operator==(const LaneAllocator&) const { return true; }
+};
+
+template <typename T>
+using LaneVector = std::vector<T, LaneAllocator<T>>;
+
 /// Floating dtypes use `v`, integers and bool use `i`. `e` is empty where every lane is certain.
 struct Lanes {
   DType dtype = DType::f32;
   std::vector<int64_t> sizes;
-  std::vector<double> v;
-  std::vector<int64_t> i;
-  std::vector<double> e;
+  LaneVector<double> v;
+  LaneVector<int64_t> i;
+  LaneVector<double> e;
 
   int64_t count() const;
   bool floating() const { return is_floating(dtype); }
@@ -25,6 +56,7 @@ struct Lanes {
 
 using LanesPtr = std::shared_ptr<const Lanes>;
 
+/// Lanes whose numbers are not set yet.
 std::shared_ptr<Lanes> make_lanes(DType dtype, std::vector<int64_t> sizes);
 LanesPtr scalar_int(DType dtype, int64_t value);
 

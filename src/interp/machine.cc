@@ -101,7 +101,8 @@ Status Machine::run_structured(const Op& op) {
     case OpKind::arange:
     case OpKind::tile_index: {
       auto lanes = make_lanes(launch_.type(result).dtype, {});
-      lanes->i = lane_numbers(result, 0);
+      const std::vector<int64_t> numbers = lane_numbers(result, 0);
+      lanes->i.assign(numbers.begin(), numbers.end());
       lanes->sizes = {static_cast<int64_t>(lanes->i.size())};
       const int64_t begin = op.kind == OpKind::arange ? 0 : value(op.operands[0].value)->i[0];
       for (int64_t& i : lanes->i) i += begin;

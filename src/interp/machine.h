@@ -47,7 +47,7 @@ class Machine {
   };
   /// Where the lanes of a load or store lead.
   struct Access {
-    std::vector<int64_t> offsets;
+    LaneVector<int64_t> offsets;
     std::vector<uint8_t> valid;  ///< empty: every lane is
     std::vector<uint8_t> open;   ///< lanes whose index or mask is uncertain; empty: none
     bool is_valid(size_t lane) const { return valid.empty() || valid[lane]; }

@@ -13,17 +13,16 @@ using ir::Op;
 using ir::ValueId;
 
 template <typename Stored, typename Convert>
-void gather(const void* bytes, const std::vector<int64_t>& offsets, const std::vector<uint8_t>& valid,
-            Convert convert) {
+void gather(const void* bytes, const LaneVector<int64_t>& offsets, const std::vector<uint8_t>& valid, Convert convert) {
   const auto* data = static_cast<const Stored*>(bytes);
   for (size_t k = 0; k < offsets.size(); ++k) {
     if (valid.empty() || valid[k]) convert(k, data[offsets[k]]);
   }
 }
 
-void gather_any(const void* bytes, const std::vector<int64_t>& offsets, const std::vector<uint8_t>& valid, Lanes* out) {
+void gather_any(const void* bytes, const LaneVector<int64_t>& offsets, const std::vector<uint8_t>& valid, Lanes* out) {
   const DType dtype = out->dtype;
-  std::vector<double>& v = out->v;
+  LaneVector<double>& v = out->v;
   switch (dtype) {
     case DType::f32:
       return gather<float>(bytes, offsets, valid, [&](size_t k, float x) { v[k] = x; });
@@ -77,6 +76,10 @@ Status Machine::add_index(const Op& op, size_t operand, size_t dim, const std::v
   const int64_t size = tensor.shape[dim], stride = tensor.strides[dim];
   const std::vector<int64_t> steps = operand_steps(index, op.operands[operand].map, sizes);
   const bool inside = std::all_of(index.i.begin(), index.i.end(), [&](int64_t i) { return i >= 0 && i < size; });
+  if (inside && index.e.empty()) {
+    for_each_lane(sizes, steps, [&](size_t lane, size_t at) { access->offsets[lane] += index.i[at] * stride; });
+    return success();
+  }
   int64_t outside = -1;
   bool found = false;
   for_each_lane(sizes, steps, [&](size_t lane, size_t at) {
@@ -159,6 +162,10 @@ Status Machine::run_load(const Op& op) {
     for (size_t k = 0; k < access.open.size(); ++k) {
       if (access.open[k]) access.valid[k] = 0;
     }
+  }
+  if (!access.valid.empty()) {
+    std::fill(out->v.begin(), out->v.end(), 0.0);
+    std::fill(out->i.begin(), out->i.end(), 0);
   }
   HC_TRY(fetch(program_.tensor(op.tensor).storage, access, out.get()));
   for (size_t k = 0; k < access.open.size(); ++k) {

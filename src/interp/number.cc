@@ -51,23 +51,7 @@ Num round_num(DType dtype, Num a) {
   return {r, bound_within(r, round_fast(dtype, a.v - a.e), round_fast(dtype, a.v + a.e))};
 }
 
-Num rounded_result(const Precision& p, Num r, double units, double in) {
-  if (!std::isfinite(r.v)) {
-    // An infinity or a NaN that uncertain operands led to might as well be a number.
-    r.e = in > 0 ? kInfinite : 0;
-    return r;
-  }
-  const double size = std::fabs(r.v);
-  double error = units * p.fu;
-  if (p.u != p.fu || units == 0) error += p.u;
-  r.e += size * error + p.tiny;
-  if (!(size + r.e <= p.max)) r.e = kInfinite;  // also where the bound is not a number
-  return r;
-}
-
-bool is_exact(DType dtype, double v) {
-  if (dtype == DType::f32) return static_cast<float>(v) == v;
-  if (dtype == DType::f64) return false;
+bool is_exact_narrow(DType dtype, double v) {
   if (dtype == DType::bf16) {
     const auto f = static_cast<float>(v);
     return f == v && (std::bit_cast<uint32_t>(f) & 0xffff) == 0;

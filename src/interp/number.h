@@ -41,11 +41,29 @@ inline double bound_within(double v, double low, double high) {
 /// does.
 Num round_num(DType dtype, Num a);
 
-/// One rounding of an operation's result: `units` of `fu`, then the dtype's own rounding when `units` is not 0 or the
-/// dtype is narrow. `in` is the bound of the operands that led here; values beyond the dtype's range have no bound.
-Num rounded_result(const Precision& p, Num r, double units, double in);
+/// One rounding of an operation's result: `units` of `fu`, then the dtype's own rounding when `units` is 0 or the dtype
+/// is narrow. `in` is the bound of the operands that led here; values beyond the dtype's range have no bound.
+inline Num rounded_result(const Precision& p, Num r, double units, double in) {
+  if (!std::isfinite(r.v)) {
+    // An infinity or a NaN that uncertain operands led to might as well be a number.
+    r.e = in > 0 ? kInfinite : 0;
+    return r;
+  }
+  const double size = std::fabs(r.v);
+  double error = units * p.fu;
+  if (p.u != p.fu || units == 0) error += p.u;
+  r.e += size * error + p.tiny;
+  if (!(size + r.e <= p.max)) r.e = kInfinite;  // also where the bound is not a number
+  return r;
+}
 
-/// Whether the value is a number of this dtype.
-bool is_exact(DType dtype, double v);
+/// Whether the value is a number of a narrow floating dtype.
+bool is_exact_narrow(DType dtype, double v);
+
+/// Whether the value is a number of this dtype. f64 says no: the oracle itself rounds there.
+inline bool is_exact(DType dtype, double v) {
+  if (dtype == DType::f32) return static_cast<double>(static_cast<float>(v)) == v;
+  return dtype != DType::f64 && is_exact_narrow(dtype, v);
+}
 
 }  // namespace hc::interp

@@ -2,123 +2,21 @@
 #include "interp/oracle.h"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <set>
+#include <thread>
 #include <unordered_set>
 
 #include "base/numeric.h"
 #include "interp/machine.h"
 #include "interp/memory.h"
-#include "interp/slice.h"
+#include "interp/targets.h"
 
 namespace hc::interp {
 namespace {
 
-constexpr int64_t kAny = -1;              ///< position of an axis, or coordinate, that may be any
 constexpr int64_t kPageLimit = 32 << 10;  ///< pages of results kept without being asked for (16 Mi elements)
-
-/// Coordinates of a memory offset in a view; kAny along a dimension of stride 0. False when the view has no such
-/// element.
-bool coordinates(const ir::Tensor& tensor, int64_t offset, std::vector<int64_t>* out) {
-  const size_t rank = tensor.shape.size();
-  out->assign(rank, 0);
-  std::vector<size_t> order(rank);
-  for (size_t d = 0; d < rank; ++d) order[d] = d;
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return tensor.strides[a] > tensor.strides[b]; });
-  int64_t rest = offset - tensor.offset;
-  if (rest < 0 || tensor.numel() == 0) return false;
-  for (size_t d : order) {
-    if (tensor.shape[d] == 1) continue;
-    if (tensor.strides[d] == 0) {
-      (*out)[d] = kAny;
-      continue;
-    }
-    const int64_t c = rest / tensor.strides[d];
-    if (c >= tensor.shape[d]) return false;
-    (*out)[d] = c;
-    rest -= c * tensor.strides[d];
-  }
-  return rest == 0;
-}
-
-/// An element asked for, at one of the stores that can reach it.
-struct Target {
-  int64_t offset;
-  size_t site;
-  std::vector<int64_t> at;  ///< coordinates
-};
-
-/// Positions along one axis, by axis; an empty list means any.
-using AxisChoice = std::vector<std::vector<int64_t>>;
-
-bool keep_common(std::vector<int64_t>* list, bool* limited, std::vector<int64_t> found) {
-  std::sort(found.begin(), found.end());
-  if (*limited) {
-    std::vector<int64_t> both;
-    std::set_intersection(list->begin(), list->end(), found.begin(), found.end(), std::back_inserter(both));
-    found = std::move(both);
-  }
-  *list = std::move(found);
-  *limited = true;
-  return !list->empty();
-}
-
-std::vector<int64_t> positions_of(const ir::GridAxis& axis, const IndexForm& form, int64_t lanes, int64_t coordinate) {
-  std::vector<int64_t> found;
-  if (!form.table.empty()) {
-    for (size_t k = 0; k < form.table.size(); ++k) {
-      if (form.table[k] == coordinate) found.push_back(static_cast<int64_t>(k));
-    }
-    return found;
-  }
-  const int64_t distance = coordinate - form.add - axis.begin;
-  if (distance < 0) return found;
-  const int64_t reach = form.lane_class >= 0 ? lanes : 1;
-  for (int64_t k = std::min(distance / axis.step, axis.count() - 1); k >= 0 && distance - k * axis.step < reach; --k) {
-    found.push_back(k);
-  }
-  return found;
-}
-
-/// Where a target can be written from; false when this store cannot reach it.
-bool choose_axes(const ir::Launch& launch, const Slice& slice, const StoreSite& site, const std::vector<int64_t>& at,
-                 AxisChoice* choice) {
-  choice->assign(launch.axes.size(), {});
-  std::vector<char> limited(launch.axes.size(), 0);
-  for (size_t d = 0; d < at.size(); ++d) {
-    const IndexForm& form = site.indices[d];
-    if (!form.known || at[d] == kAny) continue;
-    const int64_t lanes = form.lane_class < 0 ? 1 : slice.classes()[static_cast<size_t>(form.lane_class)].size;
-    if (form.axis < 0) {
-      const int64_t lane = at[d] - form.add;
-      if (lane < 0 || lane >= lanes) return false;
-      continue;
-    }
-    const auto axis = static_cast<size_t>(form.axis);
-    bool was = limited[axis] != 0;
-    if (!keep_common(&(*choice)[axis], &was, positions_of(launch.axes[axis], form, lanes, at[d]))) return false;
-    limited[axis] = 1;
-  }
-  return true;
-}
-
-/// Calls fn for every combination of one entry of each list.
-template <typename Fn>
-Status for_each_combination(const std::vector<std::vector<int64_t>>& lists, Fn fn) {
-  std::vector<int64_t> chosen(lists.size());
-  std::vector<size_t> index(lists.size(), 0);
-  for (const auto& list : lists) {
-    if (list.empty()) return success();
-  }
-  while (true) {
-    for (size_t i = 0; i < lists.size(); ++i) chosen[i] = lists[i][index[i]];
-    HC_TRY(fn(chosen));
-    size_t i = lists.size();
-    while (i > 0 && ++index[i - 1] == lists[i - 1].size()) index[--i] = 0;
-    if (i == 0) return success();
-  }
-}
 
 bool step_writes(const ir::Program& program, const ir::Region& region, ir::StorageId storage) {
   for (const ir::Op& op : region.ops) {
@@ -128,6 +26,59 @@ bool step_writes(const ir::Program& program, const ir::Region& region, ir::Stora
     }
   }
   return false;
+}
+
+/// A tile to run and what of its writes is kept.
+struct Plan {
+  TileRun tile;
+  std::vector<int64_t> positions;
+  bool entire = false;
+  bool keep_all = false;
+};
+
+/// Lanes to run so that the targets are reached in the tile that begins at `begins`.
+Plan plan_tile(const ir::Launch& launch, const Slice& slice, const std::vector<int64_t>& positions,
+               const std::vector<Target>& targets, bool room) {
+  Plan plan;
+  plan.positions = positions;
+  TileRun& tile = plan.tile;
+  for (size_t a = 0; a < positions.size(); ++a) {
+    tile.begins.push_back(launch.axes[a].begin + positions[a] * launch.axes[a].step);
+  }
+  const size_t count = slice.classes().size();
+  std::vector<std::set<int64_t>> lanes(count);
+  tile.whole.assign(count, slice.any_own());
+  for (size_t c = 0; c < count; ++c) tile.whole[c] = tile.whole[c] || slice.classes()[c].whole;
+  for (const Target& target : targets) {
+    const StoreSite& site = slice.stores()[target.site];
+    std::vector<char> covered(count, 0);
+    for (size_t d = 0; d < site.indices.size(); ++d) {
+      const IndexForm& form = site.indices[d];
+      if (!form.known || form.lane_class < 0 || target.at[d] == kAny) continue;
+      const int64_t begin = form.axis < 0 ? 0 : tile.begins[static_cast<size_t>(form.axis)];
+      const int64_t lane = target.at[d] - form.add - begin;
+      const auto c = static_cast<size_t>(form.lane_class);
+      covered[c] = 1;
+      if (lane >= 0 && lane < slice.classes()[c].size) lanes[c].insert(lane);
+    }
+    const ir::ValueId value = site.op->operands[0].value;
+    for (int d = 0; d < launch.type(value).rank(); ++d) {
+      const auto c = static_cast<size_t>(slice.lane_class(value, d));
+      if (!covered[c]) tile.whole[c] = 1;
+    }
+  }
+  double asked = 1, all = 1;
+  for (size_t c = 0; c < count; ++c) {
+    if (tile.whole[c] || lanes[c].empty()) continue;
+    asked *= static_cast<double>(lanes[c].size());
+    all *= static_cast<double>(slice.classes()[c].size);
+  }
+  plan.entire = asked * 2 > all;
+  if (plan.entire) tile.whole.assign(count, 1);
+  for (const auto& set : lanes) tile.lanes.emplace_back(set.begin(), set.end());
+  // One store alone leaves its final elements whatever lanes run; several may overwrite each other.
+  plan.keep_all = room && (plan.entire || slice.stores().size() == 1);
+  return plan;
 }
 
 }  // namespace
@@ -145,50 +96,49 @@ struct Oracle::State {
   };
   std::map<std::pair<size_t, ir::StorageId>, PerStep> per_step;
 
-  /// What a tile of one step sees.
+  /// One group of targets: the tiles that may write them and what they see.
+  struct Group {
+    size_t step;
+    ir::StorageId storage;
+    std::unordered_set<int64_t> asked;
+    std::vector<const void*> initial;  ///< by storage; null where an earlier step writes or nothing is given
+  };
+
+  /// What a tile of one step sees; its writes wait in a list.
   struct Port final : MemoryPort {
     State& state;
-    size_t step;
-    ir::StorageId target;
-    Outcome& outcome;
-    bool integral;
+    const Group& group;
     bool keep_all = false;
-    std::unordered_set<int64_t> asked;
-    Port(State& s, size_t at, ir::StorageId t, Outcome& o)
-        : state(s), step(at), target(t), outcome(o), integral(!is_floating(s.program.storage(t).dtype)) {}
-    const void* initial(ir::StorageId storage) override {
-      for (size_t s = 0; s < step; ++s) {
-        if (state.at(s, storage).writes) return nullptr;
-      }
-      return state.params[static_cast<size_t>(storage)];
-    }
+    std::vector<std::pair<int64_t, Element>> writes;
+    Port(State& s, const Group& g) : state(s), group(g) {}
+    const void* initial(ir::StorageId storage) override { return group.initial[static_cast<size_t>(storage)]; }
     Status read(ir::StorageId storage, std::span<const int64_t> offsets, Element* out) override {
-      return state.resolve(storage, offsets, step, out);
+      return state.resolve(storage, offsets, group.step, out);
     }
     void write(int64_t offset, const Element& element) override {
-      if (keep_all || asked.contains(offset)) outcome.put(offset, element, integral);
+      if (keep_all || group.asked.contains(offset)) writes.emplace_back(offset, element);
     }
   };
 
-  PerStep& at(size_t step, ir::StorageId storage) {
-    const auto [it, fresh] = per_step.try_emplace({step, storage});
-    if (fresh) {
-      const ir::Step& s = program.steps[step];
-      it->second.writes = s.kind == ir::Step::Kind::fill ? program.tensor(s.fill_tensor).storage == storage
-                                                         : step_writes(program, s.launch.body, storage);
-    }
-    return it->second;
-  }
-
+  PerStep& at(size_t step, ir::StorageId storage);
   Status resolve(ir::StorageId storage, std::span<const int64_t> offsets, size_t steps, Element* out);
   Element initial(ir::StorageId storage, int64_t offset) const;
   Element filled(const ir::Step& step) const;
   Status ensure(size_t step, ir::StorageId storage, const std::vector<int64_t>& offsets);
-  Status run_group(size_t step, ir::StorageId storage, const std::vector<std::vector<int64_t>>& positions,
-                   const std::vector<Target>& targets);
-  Status run_tile(size_t step, ir::StorageId storage, const std::vector<int64_t>& positions,
-                  const std::vector<Target>& targets, Machine& machine, Port& port);
+  Status run_group(Group& group, const AxisChoice& positions, const std::vector<Target>& targets);
+  Status run_plans(const Group& group, const std::vector<Plan>& plans, bool parallel);
+  bool stands_alone(const Group& group, const Slice& slice) const;
 };
+
+Oracle::State::PerStep& Oracle::State::at(size_t step, ir::StorageId storage) {
+  const auto [it, fresh] = per_step.try_emplace({step, storage});
+  if (fresh) {
+    const ir::Step& s = program.steps[step];
+    it->second.writes = s.kind == ir::Step::Kind::fill ? program.tensor(s.fill_tensor).storage == storage
+                                                       : step_writes(program, s.launch.body, storage);
+  }
+  return it->second;
+}
 
 Element Oracle::State::initial(ir::StorageId storage, int64_t offset) const {
   const ir::Storage& s = program.storage(storage);
@@ -259,12 +209,13 @@ Status Oracle::State::ensure(size_t step, ir::StorageId storage, const std::vect
     }
   }
   for (const auto& [axes, targets] : groups) {
-    std::vector<std::vector<int64_t>> positions = axes;
+    AxisChoice positions = axes;
     for (size_t a = 0; a < positions.size(); ++a) {
       if (!positions[a].empty()) continue;
       for (int64_t k = 0; k < launch.axes[a].count(); ++k) positions[a].push_back(k);
     }
-    HC_TRY(run_group(step, storage, positions, targets));
+    Group group{step, storage, {}, {}};
+    HC_TRY(run_group(group, positions, targets));
   }
   for (int64_t offset : offsets) {
     if (here.outcome.known(offset) == Outcome::Known::no) here.outcome.mark_untouched(offset);
@@ -272,64 +223,67 @@ Status Oracle::State::ensure(size_t step, ir::StorageId storage, const std::vect
   return success();
 }
 
-Status Oracle::State::run_group(size_t step, ir::StorageId storage, const std::vector<std::vector<int64_t>>& positions,
-                                const std::vector<Target>& targets) {
-  PerStep& here = at(step, storage);
-  Port port(*this, step, storage, here.outcome);
-  for (const Target& target : targets) port.asked.insert(target.offset);
-  Machine machine(program, program.steps[step].launch, *here.slice, storage, port);
-  Status status = for_each_combination(positions, [&](const std::vector<int64_t>& chosen) {
-    return run_tile(step, storage, chosen, targets, machine, port);
-  });
-  work += machine.work();
-  return status;
+/// Whether tiles read nothing but initial parameters, so that they can run at once.
+bool Oracle::State::stands_alone(const Group& group, const Slice& slice) const {
+  for (const ir::Op* load : slice.live_loads()) {
+    const ir::StorageId storage = program.tensor(load->tensor).storage;
+    if (group.initial[static_cast<size_t>(storage)] == nullptr) return false;
+  }
+  return !slice.any_own();
 }
 
-Status Oracle::State::run_tile(size_t step, ir::StorageId storage, const std::vector<int64_t>& positions,
-                               const std::vector<Target>& targets, Machine& machine, Port& port) {
-  PerStep& here = at(step, storage);
-  const Slice& slice = *here.slice;
-  const ir::Launch& launch = program.steps[step].launch;
-  if (here.whole_runs.contains(positions)) return success();
-  TileRun tile;
-  for (size_t a = 0; a < positions.size(); ++a) {
-    tile.begins.push_back(launch.axes[a].begin + positions[a] * launch.axes[a].step);
-  }
-  const size_t count = slice.classes().size();
-  std::vector<std::set<int64_t>> lanes(count);
-  tile.whole.assign(count, slice.any_own());
-  for (size_t c = 0; c < count; ++c) tile.whole[c] = tile.whole[c] || slice.classes()[c].whole;
-  for (const Target& target : targets) {
-    const StoreSite& site = slice.stores()[target.site];
-    std::vector<char> covered(count, 0);
-    for (size_t d = 0; d < site.indices.size(); ++d) {
-      const IndexForm& form = site.indices[d];
-      if (!form.known || form.lane_class < 0 || target.at[d] == kAny) continue;
-      const int64_t begin = form.axis < 0 ? 0 : tile.begins[static_cast<size_t>(form.axis)];
-      const int64_t lane = target.at[d] - form.add - begin;
-      const auto c = static_cast<size_t>(form.lane_class);
-      covered[c] = 1;
-      if (lane >= 0 && lane < slice.classes()[c].size) lanes[c].insert(lane);
+Status Oracle::State::run_group(Group& group, const AxisChoice& positions, const std::vector<Target>& targets) {
+  PerStep& here = at(group.step, group.storage);
+  const ir::Launch& launch = program.steps[group.step].launch;
+  for (const Target& target : targets) group.asked.insert(target.offset);
+  for (size_t s = 0; s < program.storages.size(); ++s) {
+    bool written = false;
+    for (size_t step = 0; step < group.step; ++step) {
+      written = written || at(step, static_cast<ir::StorageId>(s)).writes;
     }
-    const ir::ValueId value = site.op->operands[0].value;
-    for (int d = 0; d < launch.type(value).rank(); ++d) {
-      const auto c = static_cast<size_t>(slice.lane_class(value, d));
-      if (!covered[c]) tile.whole[c] = 1;
+    group.initial.push_back(written ? nullptr : params[s]);
+  }
+  const bool parallel = stands_alone(group, *here.slice);
+  constexpr size_t kAtOnce = 16;  // bounds the writes that wait
+  std::vector<Plan> plans;
+  const std::vector<std::vector<int64_t>> tiles = combinations(positions);
+  for (size_t t = 0; t < tiles.size(); ++t) {
+    if (!here.whole_runs.contains(tiles[t])) {
+      plans.push_back(plan_tile(launch, *here.slice, tiles[t], targets, here.outcome.pages() < kPageLimit));
     }
+    if (plans.size() < kAtOnce && t + 1 < tiles.size()) continue;
+    HC_TRY(run_plans(group, plans, parallel));
+    plans.clear();
   }
-  double asked = 1, all = 1;
-  for (size_t c = 0; c < count; ++c) {
-    if (tile.whole[c] || lanes[c].empty()) continue;
-    asked *= static_cast<double>(lanes[c].size());
-    all *= static_cast<double>(slice.classes()[c].size);
+  return success();
+}
+
+Status Oracle::State::run_plans(const Group& group, const std::vector<Plan>& plans, bool parallel) {
+  PerStep& here = at(group.step, group.storage);
+  const bool integral = !is_floating(program.storage(group.storage).dtype);
+  std::vector<Port> ports(plans.size(), Port(*this, group));
+  std::vector<Status> statuses(plans.size(), success());
+  std::atomic<size_t> next = 0;
+  std::atomic<int64_t> lanes = 0;
+  const auto run = [&] {
+    for (size_t i = next++; i < plans.size(); i = next++) {
+      ports[i].keep_all = plans[i].keep_all;
+      Machine machine(program, program.steps[group.step].launch, *here.slice, group.storage, ports[i]);
+      statuses[i] = machine.run(plans[i].tile);
+      lanes += machine.work();
+    }
+  };
+  const size_t cores = std::clamp<size_t>(std::thread::hardware_concurrency(), 1, 8);
+  std::vector<std::thread> threads;
+  for (size_t t = 1; parallel && t < std::min(cores, plans.size()); ++t) threads.emplace_back(run);
+  run();
+  for (std::thread& thread : threads) thread.join();
+  work += lanes;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    if (!statuses[i].ok()) return statuses[i];
+    for (const auto& [offset, element] : ports[i].writes) here.outcome.put(offset, element, integral);
+    if (plans[i].entire && plans[i].keep_all) here.whole_runs.insert(plans[i].positions);
   }
-  const bool entire = asked * 2 > all;
-  if (entire) tile.whole.assign(count, 1);
-  for (const auto& set : lanes) tile.lanes.emplace_back(set.begin(), set.end());
-  const bool room = here.outcome.pages() < kPageLimit;
-  port.keep_all = room && (entire || slice.stores().size() == 1);
-  HC_TRY(machine.run(tile));
-  if (entire && port.keep_all) here.whole_runs.insert(positions);
   return success();
 }
 
@@ -353,7 +307,9 @@ Result<std::vector<Element>> Oracle::elements(ir::TensorId tensor, std::span<con
     offsets.push_back(offset);
   }
   std::vector<Element> out(offsets.size());
-  HC_TRY(state_->resolve(t.storage, offsets, state_->program.steps.size(), out.data()));
+  Status status = state_->resolve(t.storage, offsets, state_->program.steps.size(), out.data());
+  lane_release();
+  if (!status.ok()) return std::move(status).error();
   return out;
 }
 

@@ -22,6 +22,7 @@ Slice::Slice(const ir::Program& program, const ir::Launch& launch, ir::StorageId
   make_classes();
   find_last_uses();
   for (const Op* op : order_) {
+    if (op->kind == OpKind::load && live(*op)) live_loads_.push_back(op);
     if (op->kind != OpKind::store || program.tensor(op->tensor).storage != storage) continue;
     StoreSite site{op, {}};
     const size_t end = op->operands.size() - (op->masked ? 1 : 0);
@@ -261,8 +262,9 @@ void Slice::make_classes() {
         classes_.push_back({false, dims[d].size});
       }
       LaneClass& lanes = classes_[static_cast<size_t>(class_of_root_[top])];
-      lanes.whole =
-          lanes.whole || slot_whole_[at] || (dims[d].block != ir::kNone && inner[static_cast<size_t>(dims[d].block)]);
+      // A stretched dimension's single lane belongs to no lane that is asked for, and always runs.
+      lanes.whole = lanes.whole || slot_whole_[at] || dims[d].size == 1 ||
+                    (dims[d].block != ir::kNone && inner[static_cast<size_t>(dims[d].block)]);
     }
   }
   for (size_t i = 0; i < slots; ++i) union_[i] = root(i);

@@ -44,6 +44,7 @@ class Slice {
   ClassId lane_class(ir::ValueId v, int dim) const;
   const std::vector<LaneClass>& classes() const { return classes_; }
   const std::vector<StoreSite>& stores() const { return stores_; }
+  const std::vector<const ir::Op*>& live_loads() const { return live_loads_; }
   /// Storages whose stores of this launch a later load of the same program reads.
   bool reads_own_stores(ir::StorageId s) const { return own_.contains(s); }
   bool any_own() const { return !own_.empty(); }
@@ -95,6 +96,7 @@ class Slice {
   std::vector<ClassId> class_of_root_;
   std::vector<LaneClass> classes_;
   std::vector<StoreSite> stores_;
+  std::vector<const ir::Op*> live_loads_;
   std::unordered_map<const ir::Op*, std::vector<ir::ValueId>> last_uses_;
 };
 
