@@ -107,17 +107,20 @@ Num log2(const Precision& p, Num a) { return logarithm<log2_of>(p, a, a.v, std::
 Num log10(const Precision& p, Num a) { return logarithm<log10_of>(p, a, a.v, std::numbers::log10e); }
 Num log1p(const Precision& p, Num a) { return logarithm<log1p_of>(p, a, 1 + a.v, 1); }
 
+/// A change that the function's range limits; an operand of which nothing is known may be NaN, and so may the result.
+double limited(double change, double range, double e) { return std::isinf(e) ? kInfinite : std::min(range, change); }
+
 /// The bound with which a sine's argument is known after its reduction to one period.
 double reduced(const Precision& p, Num a) { return a.e + p.fu * std::fabs(a.v); }
 
 Num sin(const Precision& p, Num a) {
   const double v = std::sin(a.v), e = reduced(p, a);
-  return rounded_result(p, {v, std::min(2.0, std::fabs(std::cos(a.v)) * e + e * e / 2)}, kTrigonometric, a.e);
+  return rounded_result(p, {v, limited(std::fabs(std::cos(a.v)) * e + e * e / 2, 2, a.e)}, kTrigonometric, a.e);
 }
 
 Num cos(const Precision& p, Num a) {
   const double v = std::cos(a.v), e = reduced(p, a);
-  return rounded_result(p, {v, std::min(2.0, std::fabs(std::sin(a.v)) * e + e * e / 2)}, kTrigonometric, a.e);
+  return rounded_result(p, {v, limited(std::fabs(std::sin(a.v)) * e + e * e / 2, 2, a.e)}, kTrigonometric, a.e);
 }
 
 Num tan(const Precision& p, Num a) {
@@ -130,20 +133,20 @@ Num tan(const Precision& p, Num a) {
 
 Num tanh(const Precision& p, Num a) {
   const double v = std::tanh(a.v);
-  const double moved = a.e > 0 ? std::min(2.0, (1 - v * v) * a.e + 0.39 * a.e * a.e) : 0;
+  const double moved = a.e > 0 ? limited((1 - v * v) * a.e + 0.39 * a.e * a.e, 2, a.e) : 0;
   return rounded_result(p, {v, moved}, kTanh, a.e);
 }
 
 Num sigmoid(const Precision& p, Num a) {
   const double v = 1 / (1 + std::exp(-a.v));
-  const double moved = a.e > 0 ? std::min(1.0, v * (1 - v) * a.e + 0.05 * a.e * a.e) : 0;
+  const double moved = a.e > 0 ? limited(v * (1 - v) * a.e + 0.05 * a.e * a.e, 1, a.e) : 0;
   // Far on the left the value is e^a and has the error of an exponential.
   return rounded_result(p, {v, moved}, kSigmoid + (a.v < 0 ? exp_units(a.v) : 0), a.e);
 }
 
 Num erf(const Precision& p, Num a) {
   const double slope = 2 * std::numbers::inv_sqrtpi * std::exp(-a.v * a.v);
-  const double moved = a.e > 0 ? std::min(2.0, slope * a.e + 0.49 * a.e * a.e) : 0;
+  const double moved = a.e > 0 ? limited(slope * a.e + 0.49 * a.e * a.e, 2, a.e) : 0;
   return rounded_result(p, {std::erf(a.v), moved}, kErf, a.e);
 }
 
@@ -243,6 +246,7 @@ Num atan2(const Precision& p, Num a, Num b) {
   const double v = std::atan2(a.v, b.v);
   const double e = a.e + b.e;
   double moved = 0;
+  if (std::isinf(e)) return {v, kInfinite};
   if (e > 0) {
     const double radius = std::hypot(a.v, b.v);
     if (radius <= 2 * e || (b.v - b.e < 0 && std::fabs(a.v) <= a.e)) return {v, 2 * std::numbers::pi};
