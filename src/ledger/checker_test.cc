@@ -233,7 +233,8 @@ TEST_F(CheckerTest, AnotherLock) {
 TEST_F(CheckerTest, ALockRemovedFromTheGoalFile) {
   Goal goal = testing::fake_goal(artifacts_, anchor_, {{"a", 0.9}});
   write_goal(
-      R"({"task":"softmax-cpu","status":"running","shapes":[{"name":"a","ratio":1.5,"artifact":"artifacts/r1/confirm-a.json"}]})");
+      R"({"task":"softmax-cpu","status":"running",
+          "shapes":[{"name":"a","ratio":1.5,"artifact":"artifacts/r1/confirm-a.json"}]})");
   expect_broken("the ledger knows of a goal with a lock, but the goal file has none");
 }
 
@@ -473,7 +474,8 @@ TEST_F(CheckerTest, ThePlainGoalFileOfTheSpec) {
   ASSERT_EQ(make_folders(join_path(artifacts_, "s")), "");
   ASSERT_EQ(write_file_atomic(join_path(artifacts_, "s/raw.jsonl"), "{}"), "");
   const std::string text = R"({"task":"softmax","status":"running","criteria":{"geomean_min":1.0},"shapes":[
-    {"name":"x","ratio":1.02,"artifact":"artifacts/s/raw.jsonl"},{"name":"y","ratio":0.99,"artifact":"artifacts/s/raw.jsonl"}]})";
+    {"name":"x","ratio":1.02,"artifact":"artifacts/s/raw.jsonl"},
+    {"name":"y","ratio":0.99,"artifact":"artifacts/s/raw.jsonl"}]})";
   write_goal(text);
   EXPECT_EQ(check().exit_code, kExitMet) << check().text;
   EXPECT_NE(check().text.find("the weaker form of the check"), std::string::npos);

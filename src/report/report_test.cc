@@ -22,9 +22,7 @@ class ReportTest : public ::testing::Test {
     artifacts_ = join_path(folder_, "artifacts");
     anchor_ = join_path(folder_, "anchor.json");
   }
-  void TearDown() override {
-    if (!std::getenv("HC_KEEP_REPORT")) (void)!::system(("rm -rf " + folder_).c_str());
-  }
+  void TearDown() override { (void)!::system(("rm -rf " + folder_).c_str()); }
   std::string page(const char* name) { return read_file(join_path(folder_, std::string("out/") + name)).value_or(""); }
   Result<ReportPaths> write() {
     return write_report(artifacts_, "r1", join_path(folder_, "out"), {anchor_, "2026-08-30T12:00:00Z"});
