@@ -101,10 +101,10 @@ TEST(Task, EveryMistakeHasItsDiagnostic) {
     std::string text = diag::render(task.error());
     for (size_t at; (at = text.find(folder + "/")) != std::string::npos;) text.erase(at, folder.size() + 1);
     const std::string approved = file.substr(0, file.size() - 5) + ".err";
-    if (std::getenv("HC_UPDATE_GOLDEN")) {
+    if (std::getenv("UPDATE")) {
       ASSERT_EQ(write_file_atomic(approved, text), "");
     }
-    EXPECT_EQ(text, read_file(approved).value_or("missing")) << file << "\nHC_UPDATE_GOLDEN=1 approves a new text";
+    EXPECT_EQ(text, read_file(approved).value_or("missing")) << file << "\nUPDATE=1 approves a new text";
   }
 }
 

@@ -38,11 +38,11 @@ TEST_F(ReportTest, MarkdownEqualsTheApprovedText) {
   ledger::testing::fake_goal(artifacts_, anchor_, kUnmet);
   ASSERT_TRUE(write().ok());
   const std::string approved_path = std::string(HC_SOURCE_DIR) + "/test/golden/report/unmet.md";
-  if (std::getenv("HC_UPDATE_GOLDEN")) {
+  if (std::getenv("UPDATE")) {
     ASSERT_EQ(write_file_atomic(approved_path, page("report.md")), "");
   }
   EXPECT_EQ(page("report.md"), read_file(approved_path).value_or("missing"))
-      << "HC_UPDATE_GOLDEN=1 approves a new text";
+      << "UPDATE=1 approves a new text";
   EXPECT_EQ(read_file(join_path(artifacts_, "r1/check.txt")).value_or(""),
             ledger::check_goal({join_path(artifacts_, "goal.json"), anchor_}).text);
 }
