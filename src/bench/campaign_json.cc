@@ -145,6 +145,7 @@ Json to_json(const PairRecord& pair) {
           {"message", pair.message},
           {"canary_before", to_json(pair.canary_before)},
           {"canary_after", to_json(pair.canary_after)},
+          {"canary_reference", to_json(pair.canary_reference)},
           {"runs", runs}};
 }
 

@@ -21,7 +21,8 @@
 namespace hc::bench {
 namespace {
 
-constexpr int kReferenceCanaries = 5;
+constexpr size_t kReferenceCanaries = 5;
+constexpr useconds_t kBetweenCanariesMicroseconds = 300000;
 constexpr int kFailuresInARow = 3;  ///< of one arm: more will not help
 
 double unix_s() {
@@ -65,6 +66,16 @@ CanaryReading median_canary(std::vector<CanaryReading> readings) {
   return {middle(&CanaryReading::compute_s), middle(&CanaryReading::memory_s), readings.back().mid_monotonic_s};
 }
 
+bool agree(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double band) {
+  return std::all_of(readings.begin(), readings.end(),
+                     [&](const CanaryReading& each) { return canary_distance(each, middle) <= band; });
+}
+
+/// The machine was more disturbed when the reference was taken than it is now.
+bool quieter(const CanaryReading& now, const CanaryReading& reference, double band) {
+  return now.compute_s < reference.compute_s * (1 - band) || now.memory_s < reference.memory_s * (1 - band);
+}
+
 class Campaign {
  public:
   Campaign(const std::vector<Arm>& arms, const PairPlan& plan) : arms_(arms), plan_(plan), verdicts_(arms.size()) {}
@@ -78,6 +89,8 @@ class Campaign {
   Result<OutputVerdict> verify(Worker& worker, const Arm& arm, bool run_again);
   void look_at_files(const Arm& arm, ArmRun* run);
   bool hopeless(const PairRecord& pair);
+  CanaryReading settle() const;
+  void await_quiet();
   CanaryReading canary() const { return plan_.canary ? plan_.canary() : run_canary(); }
 
   const std::vector<Arm>& arms_;
@@ -86,6 +99,7 @@ class Campaign {
   std::vector<std::map<std::vector<std::string>, OutputVerdict>> verdicts_;  ///< per arm, by output hashes
   CanaryReading reference_;
   CanaryReading last_canary_;
+  double waited_s_ = 0;
   int failures_in_a_row_ = 0;
   int failing_arm_ = -1;
   int first_ = 0;
@@ -180,6 +194,7 @@ PairRecord Campaign::run_pair(int index, int attempt) {
     pair.rule = pair.runs.back().rule;
     pair.message = arms_[static_cast<size_t>(number)].name + ": " + pair.runs.back().message;
   }
+  pair.canary_reference = reference_;
   pair.canary_after = last_canary_ = canary();
   const double distance =
       std::max(canary_distance(pair.canary_before, reference_), canary_distance(pair.canary_after, reference_));
@@ -204,6 +219,41 @@ bool Campaign::hopeless(const PairRecord& pair) {
   return failures_in_a_row_ >= kFailuresInARow;
 }
 
+/// The median of five canaries that agree; if none do in time, the least that was seen.
+CanaryReading Campaign::settle() const {
+  const double deadline = monotonic_s() + plan_.settle_s;
+  CanaryReading least{INFINITY, INFINITY, 0};
+  std::vector<CanaryReading> latest;
+  for (;;) {
+    latest.push_back(canary());
+    least.compute_s = std::min(least.compute_s, latest.back().compute_s);
+    least.memory_s = std::min(least.memory_s, latest.back().memory_s);
+    least.mid_monotonic_s = latest.back().mid_monotonic_s;
+    if (latest.size() < kReferenceCanaries) continue;
+    const CanaryReading middle = median_canary(latest);
+    if (agree(latest, middle, plan_.canary_band / 2)) return middle;
+    if (monotonic_s() >= deadline) return least;
+    latest.erase(latest.begin());
+  }
+}
+
+/// After a round that the canary voided: takes the reference anew if the machine is quieter now than it was then,
+/// otherwise waits for the disturbance to end, as far as patience goes.
+void Campaign::await_quiet() {
+  const double begin = monotonic_s();
+  for (;;) {
+    if (quieter(last_canary_, reference_, plan_.canary_band)) {
+      reference_ = last_canary_ = settle();
+      return;
+    }
+    if (canary_distance(last_canary_, reference_) <= plan_.canary_band) break;
+    if (waited_s_ + monotonic_s() - begin >= plan_.patience_s) break;
+    ::usleep(kBetweenCanariesMicroseconds);
+    last_canary_ = canary();
+  }
+  waited_s_ += monotonic_s() - begin;
+}
+
 const ArmRun* wrong_run(const PairRecord& pair) {
   for (const ArmRun& run : pair.runs) {
     if (!run.verdict.correct) return &run;
@@ -217,14 +267,13 @@ CampaignRecord Campaign::run(const OnPair& on_pair) {
   record.opened_at = ledger::utc_now();
   record.opened_monotonic_s = monotonic_s();
   first_ = std::stoi(sha256_hex(plan_.run_id).substr(0, 1), nullptr, 16) & 1;
-  std::vector<CanaryReading> canaries;
-  for (int i = 0; i < kReferenceCanaries; ++i) canaries.push_back(canary());
-  record.canary_reference = reference_ = last_canary_ = median_canary(std::move(canaries));
+  record.canary_reference = reference_ = last_canary_ = settle();
   for (int attempt = 0; record.valid_pairs < plan_.pairs;) {
     record.pairs.push_back(run_pair(record.valid_pairs, attempt));
     const PairRecord& pair = record.pairs.back();
     attempt = pair.valid ? 0 : attempt + 1;
     ++(pair.valid ? record.valid_pairs : record.void_pairs);
+    const bool disturbed = pair.rule == "canary";
     if (on_pair && !on_pair(pair)) {
       record.stopped = true;
       break;
@@ -238,6 +287,7 @@ CampaignRecord Campaign::run(const OnPair& on_pair) {
           fmt::format("{} pairs were void, the last by the rule {}: {}", record.void_pairs, pair.rule, pair.message);
       break;
     }
+    if (disturbed) await_quiet();
   }
   record.closed_at = ledger::utc_now();
   record.closed_monotonic_s = monotonic_s();

@@ -50,9 +50,11 @@ struct PairPlan {
   std::string run_id;  ///< one bit of its hash says which arm runs first in the first pair
   int pairs = 5;       ///< valid pairs wanted
   int max_invalid = 10;
-  TimeRequest time;
+  TimeRequest time{.blocks = 15, .warmup_s = 0.1};
   Limits limits;
-  double canary_band = 0.15;  ///< largest relative distance from the campaign's first canaries
+  double canary_band = 0.15;  ///< largest relative distance from the reference canary
+  double settle_s = 10;       ///< at the begin, to find five canaries that agree
+  double patience_s = 60;     ///< in all, waiting for the canary to come back into its band
   bool check_outputs = true;  ///< on poisoned outputs before timing, and on what the last timed launch left
   std::string scratch_dir;    ///< for outputs to be verified; empty: a temporary folder
   /// Judges outputs with hashes not yet seen for this arm; their files are gone afterwards. Null: outputs are only
@@ -88,6 +90,7 @@ struct PairRecord {
   std::vector<ArmRun> runs;  ///< in order of running
   CanaryReading canary_before;
   CanaryReading canary_after;
+  CanaryReading canary_reference;
   bool valid = true;
   std::string rule;
   std::string message;

@@ -26,6 +26,8 @@ class Pairing : public testing::Test {
   Pairing() {
     plan_.run_id = "run-1";
     plan_.canary = [] { return CanaryReading{1, 1, 0}; };
+    plan_.settle_s = 0;
+    plan_.patience_s = 0;
   }
   Arm arm(const std::string& name, const std::string& seconds = "0.001") {
     Arm made;
@@ -108,6 +110,39 @@ TEST_F(Pairing, CanaryVoidsAPairBlindAndItIsRepeated) {
   EXPECT_EQ(campaign.pairs[0].order, campaign.pairs[2].order);
   EXPECT_NE(campaign.pairs[2].order, campaign.pairs[3].order);
   EXPECT_EQ(campaign.pairs[0].runs.at(1).timed.blocks.size(), 1U);  // its readings are kept
+}
+
+TEST_F(Pairing, WaitsForADisturbanceToEnd) {
+  plan_.pairs = 1;
+  plan_.patience_s = 30;
+  int calls = 0;
+  // Five for the reference; the one after the first round and the next while waiting are off.
+  plan_.canary = [&] { return CanaryReading{++calls == 6 || calls == 7 ? 3.0 : 1.0, 1, 0}; };
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().void_pairs, 1);
+  EXPECT_EQ(record.value().valid_pairs, 1);
+}
+
+TEST_F(Pairing, ReferenceIsTakenAnewWhenTheMachineIsQuieter) {
+  plan_.pairs = 2;
+  int calls = 0;
+  plan_.canary = [&] { return CanaryReading{++calls <= 5 ? 4.0 : 1.0, 1, 0}; };
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().void_pairs, 1);
+  EXPECT_EQ(record.value().valid_pairs, 2);
+  EXPECT_EQ(record.value().pairs[0].canary_reference.compute_s, 4);
+  EXPECT_EQ(record.value().pairs[1].canary_reference.compute_s, 1);
+}
+
+TEST_F(Pairing, ReferenceIsTheLeastOfCanariesThatNeverAgree) {
+  plan_.pairs = 1;
+  int calls = 0;
+  plan_.canary = [&] { return CanaryReading{++calls < 5 ? 1.0 + calls : 1.5, 1, 0}; };
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().canary_reference.compute_s, 1.5);
 }
 
 TEST_F(Pairing, WorkerFailureIsRepeatedAndKept) {
