@@ -183,13 +183,14 @@ Num floor_divide(const Precision& p, Num a, Num b) {
   const double q = a.v / b.v, e = quotient_bound(p, a, b);
   if (!std::isfinite(e)) return {v, kInfinite};
   const double moved = e == 0 ? 0 : std::max(std::fabs(std::floor(q + e) - v), std::fabs(std::floor(q - e) - v));
-  return is_exact(DType::f32, v) ? Num{v, moved} : rounded_result(p, {v, moved}, 0, a.e + b.e);
+  // Whole numbers up to 1/u are numbers of the dtype.
+  return std::fabs(v) + moved <= 1 / p.u ? Num{v, moved} : rounded_result(p, {v, moved}, 0, a.e + b.e);
 }
 
 /// Both remainders: the quotient's whole part decides, and where that is uncertain the result may jump by |b|.
 Num rest_of(const Precision& p, Num a, Num b, double v, double (*whole)(double)) {
   if (!std::isfinite(v) || !std::isfinite(b.v)) return {v, a.e + b.e > 0 ? kInfinite : 0};
-  if (a.e == 0 && b.e == 0) return {v, 0};
+  if (a.e == 0 && b.e == 0 && v == std::fmod(a.v, b.v)) return {v, 0};  // exact, unlike the sum with a divisor
   const double q = a.v / b.v, e = quotient_bound(p, a, b);
   if (!std::isfinite(e)) return {v, kInfinite};
   const double jump = whole(q + e) != whole(q - e) ? std::fabs(b.v) : 0;

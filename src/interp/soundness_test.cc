@@ -18,7 +18,12 @@ struct Step {
   std::function<float(float, float)> run;
 };
 
-float div_floor(float a, float b) { return std::floor(a / b); }
+float div_floor(float a, float b) {
+  if (b == 0) return a / b;
+  if (std::isinf(a) || std::isnan(a)) return NAN;
+  if (std::isinf(b)) return a != 0 && (a < 0) != (b < 0) ? -1 : a / b;
+  return std::floor(a / b);
+}
 
 const std::vector<Step>& steps() {
   static const std::vector<Step> all = {
