@@ -9,10 +9,6 @@
 namespace hc::lang {
 namespace {
 
-struct Side {
-  std::map<std::string, Value> names;
-};
-
 /// What two sides of a branch (or the value before and after a loop body) must have in common.
 Diagnostic mismatch(Tracer& tracer, const std::string& name, const Value& a, const Value& b, const Span& span) {
   const auto text = [&](const Value& v) {
@@ -41,6 +37,30 @@ Status harmonise(Tracer& tracer, ir::Region& region, Value& number, const Value&
 
 }  // namespace
 
+/// Names that both sides know: those they agree on are rebound, the others are returned as device values of one type.
+Result<std::vector<Merged>> Tracer::merge_sides(ir::Op& op, std::map<std::string, Value>* sides, const Span& span) {
+  std::vector<Merged> merged;
+  for (auto& [name, left] : sides[0]) {
+    const auto other = sides[1].find(name);
+    if (other == sides[1].end()) continue;
+    Value& right = other->second;
+    const auto *a = left.get<Device>(), *b = right.get<Device>();
+    const bool same_value = a && b && a->value == b->value && a->dims == b->dims;
+    const bool same_number = !a && !b && equal(left, right).value_or(false);
+    if (same_value || same_number || (left.tile() && left.tile() == right.tile())) {
+      frame().device[name] = left;
+      continue;
+    }
+    HC_TRY(harmonise(*this, op.regions[0], left, right, span));
+    HC_TRY(harmonise(*this, op.regions[1], right, left, span));
+    a = left.get<Device>();
+    b = right.get<Device>();
+    if (!a || !b || a->dims != b->dims || a->dtype != b->dtype) return mismatch(*this, name, left, right, span);
+    merged.push_back({name, {*a, *b}});
+  }
+  return merged;
+}
+
 Result<Flow> Tracer::exec_device_if(const Stmt& stmt, const Device& condition) {
   if (!condition.dims.empty()) {
     return Diagnostic{Code::type_error, fmt::format("the condition has shape {}; a branch needs a scalar",
@@ -58,7 +78,7 @@ Result<Flow> Tracer::exec_device_if(const Stmt& stmt, const Device& condition) {
   op.span = stmt.span;
   op.regions.resize(2);
   const std::map<std::string, Value> before = frame().device;
-  Side sides[2];
+  std::map<std::string, Value> sides[2];
   for (size_t i = 0; i < 2; ++i) {
     emit().open(op.regions[i]);
     ++device_->depth;
@@ -66,36 +86,17 @@ Result<Flow> Tracer::exec_device_if(const Stmt& stmt, const Device& condition) {
     --device_->depth;
     emit().close();
     if (!flow.ok()) return std::move(flow).error();
-    sides[i].names = std::move(frame().device);
+    sides[i] = std::move(frame().device);
     frame().device = before;
   }
-  std::vector<std::string> merged;
+  std::vector<Merged> merged = HC_TRY(merge_sides(op, sides, stmt.span));
   std::vector<ir::ValueId> yields[2];
   std::vector<ir::Type> types;
-  for (auto& [name, left] : sides[0].names) {
-    const auto other = sides[1].names.find(name);
-    if (other == sides[1].names.end()) continue;
-    Value& right = other->second;
-    const auto *a = left.get<Device>(), *b = right.get<Device>();
-    if (a && b && a->value == b->value && a->dims == b->dims) {
-      frame().device[name] = left;
-      continue;
-    }
-    if ((!a && !b && equal(left, right).value_or(false)) || (left.tile() && left.tile() == right.tile())) {
-      frame().device[name] = left;
-      continue;
-    }
-    HC_TRY(harmonise(*this, op.regions[0], left, right, stmt.span));
-    HC_TRY(harmonise(*this, op.regions[1], right, left, stmt.span));
-    a = left.get<Device>();
-    b = right.get<Device>();
-    if (!a || !b || a->dims != b->dims || a->dtype != b->dtype) return mismatch(*this, name, left, right, stmt.span);
-    merged.push_back(name);
-    types.push_back({a->dtype, a->dims});
-    const Device* values[2] = {a, b};
+  for (const Merged& name : merged) {
+    types.push_back({name.sides[0].dtype, name.sides[0].dims});
     for (size_t i = 0; i < 2; ++i) {
       emit().open(op.regions[i]);
-      yields[i].push_back(emit().materialize(*values[i], stmt.span));
+      yields[i].push_back(emit().materialize(name.sides[i], stmt.span));
       emit().close();
     }
   }
@@ -106,8 +107,9 @@ Result<Flow> Tracer::exec_device_if(const Stmt& stmt, const Device& condition) {
   }
   const std::vector<ir::ValueId> results = emit().builder().append(std::move(op), std::move(types));
   for (size_t i = 0; i < merged.size(); ++i) {
-    frame().device[merged[i]] = Value(emit().whole(results[i]));
-    emit().name(*frame().device[merged[i]].get<Device>(), merged[i]);
+    const Device result = emit().whole(results[i]);
+    frame().device[merged[i].name] = Value(result);
+    emit().name(result, merged[i].name);
   }
   return Flow::next;
 }

@@ -221,6 +221,29 @@ Result<std::vector<ir::Dim>> Emitter::broadcast(std::vector<Device>& operands, s
   return target;
 }
 
+Result<Device> Emitter::broadcast_to(Device value, const std::vector<ir::Dim>& dims, const Span& span) {
+  const auto misfit = [&](Code code) {
+    return Diagnostic{code, fmt::format("a value of shape {} does not fit a place of shape {}",
+                                        dims_text(program_, value.dims), dims_text(program_, dims))}
+        .at(span);
+  };
+  while (value.dims.size() > dims.size() && value.dims[0] == ir::Dim{} && (value.map.empty() || value.map[0] != 0)) {
+    value.dims.erase(value.dims.begin());
+    for (int8_t& place : value.map) --place;
+  }
+  if (value.dims.size() > dims.size()) return misfit(Code::rank_mismatch);
+  value.reduced = false;
+  std::vector<Device> both{value, fill(constant_int(DType::i32, 0), dims)};
+  std::vector<std::vector<int8_t>> maps;
+  const Result<std::vector<ir::Dim>> common = broadcast(both, maps, span);
+  if (!common.ok() || common.value() != dims) return misfit(Code::shape_mismatch);
+  Device out = both[0];
+  out.dims = dims;
+  out.map = maps[0];
+  out.strength = strength_of(dims.size(), value.strength);
+  return out;
+}
+
 Result<Device> Emitter::elementwise(ir::OpKind kind, DType dtype, std::vector<Device> operands, const Span& span) {
   Strength strength = Strength::python_number;
   for (const Device& operand : operands) strength = std::max(strength, operand.strength);

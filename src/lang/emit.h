@@ -43,6 +43,8 @@ class Emitter {
   /// Common dims of values that broadcast together, as elementwise() has them.
   Result<std::vector<ir::Dim>> broadcast(std::vector<Device>& operands, std::vector<std::vector<int8_t>>& maps,
                                          const Span& span);
+  /// The value seen with exactly these dims: broadcast by tile identity, or with leading 1s squeezed away.
+  Result<Device> broadcast_to(Device value, const std::vector<ir::Dim>& dims, const Span& span);
   /// The operand in another dtype: `promote` when implicit and widening, `cast` otherwise; the same value if it is that
   /// already.
   Device convert(const Device& value, DType dtype, bool is_explicit, const Span& span);

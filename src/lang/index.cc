@@ -53,8 +53,10 @@ class AccessBuilder {
     }
     const size_t rank = tensor_.shape.size();
     if (count() > rank) {
-      return Diagnostic{Code::rank_mismatch, fmt::format("{} indices for a tensor of {} dimensions", count(), rank)}.at(
-          span_);
+      return Diagnostic{
+          Code::rank_mismatch,
+          fmt::format("{} for a tensor of {}", count_text(count(), "index", "indices"), count_text(rank, "dimension"))}
+          .at(span_);
     }
     const auto dots = std::find_if(items.begin(), items.end(), [](const Value& v) { return v.is<Ellipsis>(); });
     const size_t missing = rank - count();
@@ -211,37 +213,6 @@ class AccessBuilder {
   std::vector<const Tile*> tiles_;
 };
 
-/// The value with exactly these dims: broadcast, or with leading 1s squeezed away.
-Result<Device> fit(Tracer& tracer, Device value, const std::vector<ir::Dim>& dims, const Span& span) {
-  Emitter& emit = tracer.emit();
-  while (value.rank() > static_cast<int>(dims.size()) && is_unit(emit.program(), value.dims[0]) &&
-         value.dims[0].block == ir::kNone && (value.map.empty() || value.map[0] != 0)) {
-    value.dims.erase(value.dims.begin());
-    for (int8_t& place : value.map) --place;
-  }
-  if (value.rank() > static_cast<int>(dims.size())) {
-    return Diagnostic{Code::rank_mismatch,
-                      fmt::format("a value of shape {} does not fit a place of shape {}",
-                                  dims_text(emit.program(), value.dims), dims_text(emit.program(), dims))}
-        .at(span);
-  }
-  value.reduced = false;
-  Device frame = emit.fill(emit.constant_int(DType::i32, 0), dims);
-  std::vector<Device> both{value, frame};
-  std::vector<std::vector<int8_t>> maps;
-  Result<std::vector<ir::Dim>> common = emit.broadcast(both, maps, span);
-  if (!common.ok() || common.value() != dims) {
-    return Diagnostic{Code::shape_mismatch,
-                      fmt::format("a value of shape {} does not fit a place of shape {}",
-                                  dims_text(emit.program(), value.dims), dims_text(emit.program(), dims))}
-        .at(span);
-  }
-  Device out = both[0];
-  out.dims = dims;
-  out.map = maps[0];
-  return out;
-}
-
 }  // namespace
 
 Result<SliceRange> slice_range(const Slice& slice, int64_t size, const Span& span) {
@@ -291,7 +262,7 @@ Result<Value> load(Tracer& tracer, HostTensor tensor, const Access& access, cons
     if (flag.dtype != DType::boolean) {
       return Diagnostic{Code::type_error, "extra_mask must be a bool tensor"}.at(span);
     }
-    const Device fitted = HC_TRY(fit(tracer, flag, dims, span));
+    const Device fitted = HC_TRY(tracer.emit().broadcast_to(flag, dims, span));
     op.operands.push_back({fitted.value, fitted.map});
     op.masked = true;
   }
@@ -315,7 +286,7 @@ Status store(Tracer& tracer, HostTensor tensor, const Access& access, const Valu
         .fix("index the value with None where a dimension is missing");
   }
   Device device = HC_TRY(value.is<Device>() ? to_device(tracer, value, span) : to_device(tracer, value, dtype, span));
-  device = HC_TRY(fit(tracer, device, access.dims, span));
+  device = HC_TRY(tracer.emit().broadcast_to(device, access.dims, span));
   ir::Op op;
   op.kind = ir::OpKind::store;
   op.tensor = tensor.id;
@@ -323,7 +294,7 @@ Status store(Tracer& tracer, HostTensor tensor, const Access& access, const Valu
   op.operands.push_back({tracer.emit().materialize(device, span), {}});
   op.operands.insert(op.operands.end(), access.indices.begin(), access.indices.end());
   if (mask) {
-    const Device flag = HC_TRY(fit(tracer, HC_TRY(to_device(tracer, *mask, span)), access.dims, span));
+    const Device flag = HC_TRY(tracer.emit().broadcast_to(HC_TRY(to_device(tracer, *mask, span)), access.dims, span));
     op.operands.push_back({flag.value, flag.map});
     op.masked = true;
   }

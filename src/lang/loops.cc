@@ -107,8 +107,8 @@ Status LoopTracer::check_targets() const {
   if (!unpacked) return success();
   if (is_list_ && target.children.size() == ranges_.size()) return success();
   return Diagnostic{Code::failed_to_unpack_tile,
-                    fmt::format("{} names for a range of {} dimension{}", target.children.size(), ranges_.size(),
-                                ranges_.size() == 1 ? "" : "s")}
+                    fmt::format("{} for a range of {}", count_text(target.children.size(), "name"),
+                                count_text(ranges_.size(), "dimension"))}
       .at(target.span)
       .fix(is_list_ ? "give one name for each extent" : "write the extents as a list: hl.tile([m, n])");
 }

@@ -82,8 +82,8 @@ Result<std::vector<ir::Dim>> device_shape(Tracer& tracer, const Values& items, i
 Result<int> dimension(const Value& value, int rank, const Span& span) {
   const std::optional<int64_t> at = int_of(value);
   if (!at || *at < -rank || *at >= rank) {
-    return Diagnostic{Code::rank_mismatch,
-                      fmt::format("{} is not a dimension of a tensor of {} dimensions", text_of(value), rank)}
+    return Diagnostic{Code::rank_mismatch, fmt::format("{} is not a dimension of a tensor of {}", text_of(value),
+                                                       count_text(static_cast<size_t>(rank), "dimension"))}
         .at(span);
   }
   return static_cast<int>(*at < 0 ? *at + rank : *at);

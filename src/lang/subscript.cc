@@ -39,8 +39,9 @@ Result<HostTensor> host_view(Tracer& tracer, HostTensor base, const Values& item
   const auto used = static_cast<size_t>(
       std::count_if(items.begin(), items.end(), [](const Value& v) { return !v.is<None>() && !v.is<Ellipsis>(); }));
   if (used > rank) {
-    return Diagnostic{Code::rank_mismatch, fmt::format("{} indices for a tensor of {} dimensions", used, rank)}.at(
-        span);
+    return Diagnostic{Code::rank_mismatch, fmt::format("{} for a tensor of {}", count_text(used, "index", "indices"),
+                                                       count_text(rank, "dimension"))}
+        .at(span);
   }
   std::vector<int64_t> shape, strides;
   int64_t offset = tensor.offset;
@@ -86,8 +87,8 @@ Result<Value> device_view(const Device& base, const Values& items, const Span& s
   const auto used = static_cast<size_t>(
       std::count_if(items.begin(), items.end(), [](const Value& v) { return !v.is<None>() && !v.is<Ellipsis>(); }));
   if (used > base.dims.size()) {
-    return Diagnostic{Code::rank_mismatch,
-                      fmt::format("{} indices for a value of {} dimensions", used, base.dims.size())}
+    return Diagnostic{Code::rank_mismatch, fmt::format("{} for a value of {}", count_text(used, "index", "indices"),
+                                                       count_text(base.dims.size(), "dimension"))}
         .at(span);
   }
   Device out = base;

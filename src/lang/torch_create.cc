@@ -114,8 +114,9 @@ Result<Value> hl_full(Tracer& tracer, const Call& call) {
 
 /// The number of steps from start to the end; a registered size keeps its block.
 Result<Value> arange_length(const Values& given, const Value& start, const Value& step, const Span& span) {
-  if (given.size() == 1) return given[0];
-  const std::optional<int64_t> first = int_of(start), last = int_of(given[1]), by = int_of(step);
+  if (given.size() == 1 && int_of(step) == 1) return given[0];
+  const std::optional<int64_t> first = int_of(start), last = int_of(given.size() == 1 ? given[0] : given[1]),
+                               by = int_of(step);
   if (!first || !last || !by || *by == 0) {
     return Diagnostic{Code::data_dependent_shape, "the length of arange must be known when the kernel is compiled"}.at(
         span);
@@ -131,7 +132,7 @@ Result<Value> arange(Tracer& tracer, const Call& call) {
   if (!tracer.on_device())
     return Diagnostic{Code::unsupported_feature, "torch.arange on the host is not supported yet"}.at(call.span);
   const Value start = given.size() > 1 ? given[0] : make_int(0);
-  const Value step = given.size() > 2 ? given[2] : make_int(1);
+  const Value step = given.size() > 2 ? given[2] : !call[3].is<None>() ? call[3] : make_int(1);
   const Values shape{HC_TRY(arange_length(given, start, step, call.span))};
   const std::vector<ir::Dim> dims = HC_TRY(device_shape(tracer, shape, -1, call.span));
   const DType fallback =
@@ -173,8 +174,8 @@ std::vector<FunctionRow> creation_rows() {
       {".new_full", "self, size, fill_value, dtype=None, device=None", Where::any, new_full},
       {"helion.language.zeros", "shape, dtype=None, device=None", Where::device, hl_zeros},
       {"helion.language.full", "shape, value, dtype=None, device=None", Where::device, hl_full},
-      {"helion.language.arange", "*bounds, dtype=None, device=None", Where::device, arange},
-      {"torch.arange", "*bounds, dtype=None, device=None", Where::any, arange},
+      {"helion.language.arange", "*bounds, dtype=None, device=None, step=None", Where::device, arange},
+      {"torch.arange", "*bounds, dtype=None, device=None, step=None", Where::any, arange},
       {"torch.tensor|torch.scalar_tensor", "data, dtype=None, device=None", Where::any, scalar_tensor},
   };
 }

@@ -45,9 +45,6 @@ const std::map<std::string_view, OpKind>& direct_ops() {
                                                           {"isinf", OpKind::isinf},
                                                           {"logical_not", OpKind::logical_not},
                                                           {"bitwise_not", OpKind::bitwise_not},
-                                                          {"add", OpKind::add},
-                                                          {"sub", OpKind::sub},
-                                                          {"subtract", OpKind::sub},
                                                           {"mul", OpKind::mul},
                                                           {"multiply", OpKind::mul},
                                                           {"div", OpKind::div},
@@ -93,6 +90,13 @@ Result<Value> logical(Tracer& tracer, const Call& call) {
                       : word == "logical_or" ? OpKind::bitwise_or
                                              : OpKind::bitwise_xor;
   return apply(tracer, kind, {a, b}, call.span);
+}
+
+/// a + alpha b, a - alpha b.
+Result<Value> scaled_sum(Tracer& tracer, const Call& call) {
+  Value other = call[1];
+  if (int_of(call[2]) != 1) other = HC_TRY(apply(tracer, OpKind::mul, {other, call[2]}, call.span));
+  return apply(tracer, last_word(call.name) == "add" ? OpKind::add : OpKind::sub, {call[0], other}, call.span);
 }
 
 Result<Value> where(Tracer& tracer, const Call& call) { return apply(tracer, OpKind::where, call.args, call.span); }
@@ -225,6 +229,8 @@ std::vector<FunctionRow> pointwise_rows() {
       {"torch.logical_and|.logical_and", "input, other", Where::pointwise, logical},
       {"torch.logical_or|.logical_or", "input, other", Where::pointwise, logical},
       {"torch.logical_xor|.logical_xor", "input, other", Where::pointwise, logical},
+      {"torch.add|.add", "input, other, alpha=1", Where::pointwise, scaled_sum},
+      {"torch.sub|.sub|torch.subtract|.subtract", "input, other, alpha=1", Where::pointwise, scaled_sum},
       {"torch.where", "condition, input, other", Where::pointwise, where},
       {"torch.clamp|.clamp|torch.clip|.clip", "input, min=None, max=None", Where::pointwise, clamp},
       {"torch.clamp_min|.clamp_min", "input, min", Where::pointwise, clamp_min},

@@ -36,8 +36,8 @@ Result<int> axis_of(Tracer& tracer, const Device& value, const Value& dim, const
   const std::optional<int64_t> index = int_of(one);
   const int64_t rank = value.rank();
   if (!index || one.is<bool>() || *index < -rank || *index >= rank) {
-    return Diagnostic{Code::invalid_reduction_dim,
-                      fmt::format("{} is not a dimension of a value of {} dimensions", text_of(one), rank)}
+    return Diagnostic{Code::invalid_reduction_dim, fmt::format("{} is not a dimension of a value of {}", text_of(one),
+                                                               count_text(static_cast<size_t>(rank), "dimension"))}
         .at(span);
   }
   return static_cast<int>(*index < 0 ? *index + rank : *index);

@@ -247,17 +247,7 @@ Result<Value> expand_to(Tracer& tracer, const Call& call, Values items) {
     if (int_of(item) == -1) item = Value(Int{device->dims[i].size, device->dims[i].block});
   }
   const std::vector<ir::Dim> dims = HC_TRY(device_shape(tracer, items, -1, call.span));
-  Device out = tracer.emit().fill(*device, dims);
-  for (size_t i = 0; i < rank; ++i) {
-    const ir::Dim& own = device->dims[i];
-    const ir::Dim& wanted = dims[dims.size() - rank + i];
-    if (own == wanted || own == ir::Dim{}) continue;
-    return Diagnostic{Code::shape_mismatch,
-                      fmt::format("{} cannot be expanded to {}", dims_text(tracer.program(), device->dims),
-                                  dims_text(tracer.program(), dims))}
-        .at(call.span);
-  }
-  return Value(out);
+  return Value(HC_TRY(tracer.emit().broadcast_to(*device, dims, call.span)));
 }
 
 Result<Value> expand(Tracer& tracer, const Call& call) { return expand_to(tracer, call, shape_items(call[1])); }
@@ -331,6 +321,7 @@ std::vector<FunctionRow> view_rows() {
       {".expand_as", "input, other", Where::any, expand_as},
       {".flatten|torch.flatten", "input, start_dim=0, end_dim=-1", Where::any, flatten},
       {".contiguous|.detach", "input, memory_format=None", Where::any, contiguous},
+      {".clone", "input, memory_format=None", Where::device, contiguous},
       {"torch.broadcast_tensors", "*tensors", Where::host, broadcast_tensors},
   };
 }

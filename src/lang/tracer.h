@@ -27,6 +27,12 @@ struct Frame {
   bool kernel = false;     ///< the kernel itself, not a helper inlined into it
 };
 
+/// A name that both sides of a branch give a value of one type.
+struct Merged {
+  std::string name;
+  Device sides[2];
+};
+
 /// The open launch while a device loop is traced.
 struct DeviceContext {
   DeviceContext(ir::Program& program, std::string name) : emitter(program, launch) { launch.name = std::move(name); }
@@ -100,6 +106,7 @@ class Tracer {
 
   Result<Flow> exec_statement(const Stmt& stmt);
   Result<Flow> exec_if(const Stmt& stmt);
+  Result<std::vector<Merged>> merge_sides(ir::Op& op, std::map<std::string, Value>* sides, const Span& span);
   Result<Flow> exec_device_if(const Stmt& stmt, const Device& condition);
   Result<Flow> exec_for(const Stmt& stmt);
   Result<Flow> exec_unrolled(const Stmt& stmt, const Values& items);

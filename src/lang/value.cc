@@ -54,6 +54,11 @@ std::string describe(const Value& value) {
   return std::visit(Visitor{}, value.data);
 }
 
+std::string count_text(size_t count, std::string_view word, std::string_view plural) {
+  if (count == 1) return fmt::format("1 {}", word);
+  return plural.empty() ? fmt::format("{} {}s", count, word) : fmt::format("{} {}", count, plural);
+}
+
 std::string text_of(const Value& value) {
   if (value.is<None>()) return "None";
   if (const auto* flag = value.get<bool>()) return *flag ? "True" : "False";

@@ -139,6 +139,8 @@ bool is_number(const Value& value);
 
 /// The kind of the value in a user's words, such as "an int" or "a host tensor".
 std::string describe(const Value& value);
+/// "1 dimension", "2 dimensions"; `plural` when it is not the word with an s.
+std::string count_text(size_t count, std::string_view word, std::string_view plural = "");
 /// Python's str() of host values, for messages.
 std::string text_of(const Value& value);
 /// Equality of host values as Python has it; nothing for values that only a device knows.
