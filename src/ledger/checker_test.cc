@@ -404,6 +404,9 @@ TEST_F(CheckerTest, ExtensionsPoolAndSpendHalfTheLevelEach) {
   // an announced run that never ended counts as well
   const Arm arm = testing::fake_arm("hillclimb", Role::candidate);
   ASSERT_TRUE(store.run_open("r1", "confirm", "a", candidate_subject(arm.source_sha256, arm.config)).ok());
+  // one that could not measure anything does not
+  const int64_t failed = store.run_open("r1", "confirm", "a", candidate_subject(arm.source_sha256, arm.config)).value();
+  ASSERT_TRUE(store.run_close(failed, "void: the worker did not start").ok());
   Evidence evidence(artifacts_, store.view());
   const VariantVerdict v = judge_variant(evidence, lock, "a", ids);
   EXPECT_TRUE(v.broken.empty()) << v.broken.front();

@@ -123,14 +123,20 @@ void check_pooling(Case& c) {
   }
 }
 
-/// Number of confirming runs announced for a candidate, whether or not they came to an end.
+/// Number of confirming runs announced for a candidate, whether or not they came to an end. Only a run that was closed
+/// as void, with nothing stored, gave no sight of a result and costs nothing.
 int announced(const LedgerView& view, const std::string& variant, const std::string& subject) {
-  int count = 0;
+  std::set<int64_t> opened, stored;
   for (const LedgerLine& line : view.lines) {
-    if (line.kind == "goal") count = 0;
-    count += line.kind == "run_open" && line.purpose == "confirm" && line.variant == variant && line.subject == subject;
+    if (line.kind == "goal") opened.clear();
+    if (line.kind == "run_open" && line.purpose == "confirm" && line.variant == variant && line.subject == subject) {
+      opened.insert(line.seq);
+    }
+    if (line.kind == "object") stored.insert(line.opens);
+    if (line.kind == "run_close" && line.note.starts_with("void") && !stored.count(line.opens))
+      opened.erase(line.opens);
   }
-  return count;
+  return static_cast<int>(opened.size());
 }
 
 /// Largest agreed look that `pairs` reach, or 0.

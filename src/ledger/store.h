@@ -67,7 +67,8 @@ class Store {
   /// Announces a measurement or tune before anything runs; returns the line's seq.
   Result<int64_t> run_open(const std::string& run, const std::string& purpose, const std::string& variant,
                            const std::string& subject);
-  /// Ends an announced one: "done", or why it was given up.
+  /// Ends an announced one: "done", or why it was given up. A confirming run of which no pair could be measured ends
+  /// with "void: ..." and then does not spend any of the error level; one that is left open or given up does.
   Status run_close(int64_t open_seq, const std::string& outcome);
   /// Stores `text` as an object and as `artifacts/<run>/<name>.json` and lists it; returns the object id. A name
   /// already taken by other content gets `-2`, `-3`, ... appended: raw files are never overwritten.
