@@ -1,33 +1,19 @@
-// `hillclimb status`: one line per variant of the goal, worst first, and the word it stands under.
+// `hillclimb status`: where the goal stands, for somebody who lost all context.
 #include <fmt/format.h>
 
-#include "base/files.h"
 #include "cli/command.h"
 #include "cli/evidence.h"
 #include "contract/goal.h"
-#include "ledger/checker.h"
+#include "contract/status.h"
 
 namespace hc::cli {
 namespace {
 
 Result<int> status(const Parsed& parsed, const Context& context) {
   const std::string artifacts = parsed.get("--artifacts", "artifacts");
-  const ledger::Goal goal = HC_TRY(contract::read_goal(artifacts));
-  const ledger::CheckReport report =
-      ledger::check_goal({contract::goal_path(artifacts), anchor_path(context, artifacts)});
-  if (parsed.has("--json")) {
-    fmt::print("{}\n", ledger::to_json(report));
-    return 0;
-  }
-  fmt::print("{} (run {}): {}, {}\n", goal.task, goal.run, goal.status, report.met ? "met" : "not met");
-  for (const ledger::VariantVerdict& v : report.variants) {
-    if (!v.measured) {
-      fmt::print("  {:<16} not measured\n", v.name);
-      continue;
-    }
-    fmt::print("  {:<16} {:.3f} [{:.3f}, {:.3f}] {} against {}\n", v.name, v.ratio, v.lcb, v.ucb,
-               ledger::verdict_name(v.verdict), v.best_baseline);
-  }
+  HC_TRY(contract::read_goal(artifacts));
+  const contract::Standing standing = contract::look(artifacts, anchor_path(context, artifacts));
+  fmt::print("{}", parsed.has("--json") ? contract::status_json(standing) : contract::status_text(standing));
   return 0;
 }
 
@@ -37,9 +23,9 @@ const Command& status_command() {
   static const Command kCommand{
       "status",
       false,
-      "Show where the goal stands.",
+      "Show at a glance where the goal stands: verdict, variants worst first, next step, backlog, last log lines.",
       {{"--artifacts", OptionKind::one, "DIR", "Where the evidence is; artifacts if left out."},
-       {"--json", OptionKind::flag, "", "Print the checker's findings as JSON."}},
+       {"--json", OptionKind::flag, "", "Print the same as JSON."}},
       status};
   return kCommand;
 }

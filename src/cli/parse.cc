@@ -50,6 +50,7 @@ void bind(CLI::App& app, const Option& option, std::deque<Slot>* slots) {
     case OptionKind::word:
     case OptionKind::optional_word:
       slot.bound = app.add_option(option.name, slot.values, option.sentence)->type_name("")->expected(1);
+      slot.bound->allow_extra_args(false);  // the next word is the next option's
       if (option.kind == OptionKind::word) slot.bound->required();
       return;
   }
