@@ -1,6 +1,8 @@
 // The interpreter's walk over ops, loops and branches of one tile.
 #include "interp/machine.h"
 
+#include <algorithm>
+
 namespace hc::interp {
 
 using ir::Op;
@@ -14,6 +16,8 @@ Machine::Machine(const ir::Program& program, const ir::Launch& launch, const Sli
 
 Status Machine::run(const TileRun& tile) {
   tile_ = &tile;
+  lanes_ = tile.lanes;
+  whole_ = tile.whole;
   values_.assign(launch_.values.size(), nullptr);
   active_.clear();
   own_.clear();
@@ -36,14 +40,14 @@ std::vector<int64_t> Machine::sizes_of(ValueId v) const {
   std::vector<int64_t> sizes;
   for (size_t d = 0; d < dims.size(); ++d) {
     const auto id = static_cast<size_t>(slice_.lane_class(v, static_cast<int>(d)));
-    sizes.push_back(tile_->whole[id] ? dims[d].size : static_cast<int64_t>(tile_->lanes[id].size()));
+    sizes.push_back(whole_[id] ? dims[d].size : static_cast<int64_t>(lanes_[id].size()));
   }
   return sizes;
 }
 
 std::vector<int64_t> Machine::lane_numbers(ValueId v, int dim) const {
   const auto id = static_cast<size_t>(slice_.lane_class(v, dim));
-  if (!tile_->whole[id]) return tile_->lanes[id];
+  if (!whole_[id]) return lanes_[id];
   std::vector<int64_t> all(static_cast<size_t>(launch_.type(v).dims[static_cast<size_t>(dim)].size));
   for (size_t k = 0; k < all.size(); ++k) all[k] = static_cast<int64_t>(k);
   return all;
@@ -158,6 +162,21 @@ void Machine::carry(const Region& region, const Op& op, bool to_arguments, bool 
   }
 }
 
+bool Machine::narrow(const Op& loop, int64_t begin, int64_t end) {
+  const auto asked = tile_->asked.find(&loop);
+  if (asked == tile_->asked.end()) return true;
+  const std::vector<int64_t>& all = asked->second;
+  const auto first = std::lower_bound(all.begin(), all.end(), begin), last = std::lower_bound(first, all.end(), end);
+  if (first == last) return false;
+  for (size_t c = 0; c < slice_.classes().size(); ++c) {
+    if (slice_.classes()[c].loop != &loop) continue;
+    whole_[c] = 0;
+    lanes_[c].assign(first, last);
+    for (int64_t& lane : lanes_[c]) lane -= begin;
+  }
+  return true;
+}
+
 Status Machine::run_loop(const Op& op) {
   const Region& region = op.regions[0];
   const bool tiles = op.kind == OpKind::for_tile;
@@ -177,6 +196,7 @@ Status Machine::run_loop(const Op& op) {
   }
   uncertain_ += uncertain;
   for (int64_t begin = limits[0]; begin < limits[1]; begin += step) {
+    if (tiles && !narrow(op, begin, begin + step)) continue;
     set(region.args[0], scalar_int(DType::i64, begin));
     if (tiles) active_.push_back({op.block, begin, limits[1]});
     HC_TRY(run_region(region));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,8 @@ struct TileRun {
   std::vector<int64_t> begins;              ///< one per axis of the launch
   std::vector<std::vector<int64_t>> lanes;  ///< by ClassId; used where `whole` is false
   std::vector<char> whole;
+  /// Indices asked of independent loops; a loop that is not here runs all its iterations.
+  std::map<const ir::Op*, std::vector<int64_t>> asked;
 };
 
 class Machine {
@@ -58,6 +61,8 @@ class Machine {
   Status run_op(const ir::Op& op);
   Status run_structured(const ir::Op& op);
   Status run_loop(const ir::Op& op);
+  /// Narrows the lanes of a loop's own classes to what is asked of this iteration; false when nothing is.
+  bool narrow(const ir::Op& loop, int64_t begin, int64_t end);
   Status run_branch(const ir::Op& op);
   Status run_load(const ir::Op& op);
   Status run_store(const ir::Op& op);
@@ -81,6 +86,8 @@ class Machine {
   ir::StorageId target_;
   MemoryPort& port_;
   const TileRun* tile_ = nullptr;
+  std::vector<std::vector<int64_t>> lanes_;  ///< as in the tile; a loop narrows its own classes
+  std::vector<char> whole_;
   std::vector<LanesPtr> values_;
   std::vector<ActiveTile> active_;
   std::unordered_map<ir::StorageId, std::unordered_map<int64_t, Element>> own_;

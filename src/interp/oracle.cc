@@ -47,18 +47,28 @@ Plan plan_tile(const ir::Launch& launch, const Slice& slice, const std::vector<i
   }
   const size_t count = slice.classes().size();
   std::vector<std::set<int64_t>> lanes(count);
+  std::map<const ir::Op*, std::set<int64_t>> asked;
+  for (const ir::Op* loop : slice.independent_loops()) asked[loop];
   tile.whole.assign(count, slice.any_own());
   for (size_t c = 0; c < count; ++c) tile.whole[c] = tile.whole[c] || slice.classes()[c].whole;
+  double extents = 1;
   for (const Target& target : targets) {
     const StoreSite& site = slice.stores()[target.site];
     std::vector<char> covered(count, 0);
     for (size_t d = 0; d < site.indices.size(); ++d) {
       const IndexForm& form = site.indices[d];
       if (!form.known || form.lane_class < 0 || target.at[d] == kAny) continue;
-      const int64_t begin = form.axis < 0 ? 0 : tile.begins[static_cast<size_t>(form.axis)];
-      const int64_t lane = target.at[d] - form.add - begin;
       const auto c = static_cast<size_t>(form.lane_class);
       covered[c] = 1;
+      if (form.loop != nullptr) {
+        if (!slice.independent(*form.loop)) continue;
+        const auto k = form.axis < 0 ? 0 : static_cast<size_t>(positions[static_cast<size_t>(form.axis)]);
+        if (asked[form.loop].empty() && k < form.low.size()) extents *= static_cast<double>(form.high[k] - form.low[k]);
+        asked[form.loop].insert(target.at[d] - form.add);
+        continue;
+      }
+      const int64_t begin = form.axis < 0 ? 0 : tile.begins[static_cast<size_t>(form.axis)];
+      const int64_t lane = target.at[d] - form.add - begin;
       if (lane >= 0 && lane < slice.classes()[c].size) lanes[c].insert(lane);
     }
     const ir::ValueId value = site.op->operands[0].value;
@@ -67,14 +77,18 @@ Plan plan_tile(const ir::Launch& launch, const Slice& slice, const std::vector<i
       if (!covered[c]) tile.whole[c] = 1;
     }
   }
-  double asked = 1, all = 1;
+  double wanted = 1, all = extents;
+  for (const auto& [loop, indices] : asked) wanted *= static_cast<double>(std::max<size_t>(indices.size(), 1));
   for (size_t c = 0; c < count; ++c) {
     if (tile.whole[c] || lanes[c].empty()) continue;
-    asked *= static_cast<double>(lanes[c].size());
+    wanted *= static_cast<double>(lanes[c].size());
     all *= static_cast<double>(slice.classes()[c].size);
   }
-  plan.entire = asked * 2 > all;
+  plan.entire = wanted * 2 > all;
   if (plan.entire) tile.whole.assign(count, 1);
+  if (!plan.entire) {
+    for (const auto& [loop, indices] : asked) tile.asked[loop].assign(indices.begin(), indices.end());
+  }
   for (const auto& set : lanes) tile.lanes.emplace_back(set.begin(), set.end());
   // One store alone leaves its final elements whatever lanes run; several may overwrite each other.
   plan.keep_all = room && (plan.entire || slice.stores().size() == 1);

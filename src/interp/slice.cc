@@ -20,20 +20,10 @@ Slice::Slice(const ir::Program& program, const ir::Launch& launch, ir::StorageId
   mark_stores(storage);
   find_own_stores();
   make_classes();
+  find_loop_classes();
   find_last_uses();
-  for (const Op* op : order_) {
-    if (op->kind == OpKind::load && live(*op)) live_loads_.push_back(op);
-    if (op->kind != OpKind::store || program.tensor(op->tensor).storage != storage) continue;
-    StoreSite site{op, {}};
-    const size_t end = op->operands.size() - (op->masked ? 1 : 0);
-    for (size_t i = 1; i < end; ++i) {
-      const ValueId v = op->operands[i].value;
-      IndexForm form = form_of(v);
-      if (!form.known && launch.type(v).rank() == 0) form = tabulated(v);
-      site.indices.push_back(std::move(form));
-    }
-    stores_.push_back(std::move(site));
-  }
+  find_sites(storage);
+  find_independent();
 }
 
 void Slice::index_region(const Region& region, const Op* parent) {
@@ -295,85 +285,6 @@ const std::vector<ValueId>& Slice::last_uses(const Op& op) const {
   static const std::vector<ValueId> none;
   const auto it = last_uses_.find(&op);
   return it == last_uses_.end() ? none : it->second;
-}
-
-IndexForm Slice::sum_of(const IndexForm& a, const IndexForm& b, int sign) const {
-  if (!a.known || !b.known) return {};
-  if (sign < 0 && (b.axis >= 0 || b.lane_class >= 0)) return {};
-  if ((a.axis >= 0 && b.axis >= 0) || (a.lane_class >= 0 && b.lane_class >= 0)) return {};
-  IndexForm sum = a;
-  if (b.axis >= 0) sum.axis = b.axis;
-  if (b.lane_class >= 0) sum.lane_class = b.lane_class;
-  sum.add += sign * b.add;
-  return sum;
-}
-
-IndexForm Slice::form_of(ValueId v) const {
-  const Definition& def = definitions_[static_cast<size_t>(v)];
-  IndexForm form{true, -1, -1, 0, {}};
-  if (def.op == nullptr) {
-    form.axis = def.argument;
-    return form;
-  }
-  if (def.result < 0) return {};
-  const Op& op = *def.op;
-  switch (op.kind) {
-    case OpKind::constant:
-      form.add = op.literal.i;
-      return form;
-    case OpKind::arange:
-      form.lane_class = lane_class(v, 0);
-      return form;
-    case OpKind::tile_index: {
-      form = form_of(op.operands[0].value);
-      if (!form.known) return {};
-      form.lane_class = lane_class(v, 0);
-      return form;
-    }
-    case OpKind::copy:
-    case OpKind::promote:
-    case OpKind::cast:
-      if (!is_integer(launch_.type(op.operands[0].value).dtype)) return {};
-      return form_of(op.operands[0].value);
-    case OpKind::add:
-      return sum_of(form_of(op.operands[0].value), form_of(op.operands[1].value), 1);
-    case OpKind::sub:
-      return sum_of(form_of(op.operands[0].value), form_of(op.operands[1].value), -1);
-    case OpKind::reshape:
-      return form_of(op.operands[0].value);
-    default:
-      return {};
-  }
-}
-
-/// Whether a scalar is made from constants and one axis alone.
-bool Slice::only_axis(ValueId v, int* axis) const {
-  const Definition& def = definitions_[static_cast<size_t>(v)];
-  if (def.op == nullptr) {
-    if (*axis >= 0 && *axis != def.argument) return false;
-    *axis = def.argument;
-    return true;
-  }
-  if (def.result < 0 || launch_.type(v).rank() != 0 || is_floating(launch_.type(v).dtype)) return false;
-  if (def.op->kind == OpKind::constant) return true;
-  if (!ir::is_elementwise(def.op->kind)) return false;
-  return std::all_of(def.op->operands.begin(), def.op->operands.end(),
-                     [&](const ir::Operand& operand) { return only_axis(operand.value, axis); });
-}
-
-IndexForm Slice::tabulated(ValueId v) const {
-  IndexForm form;
-  constexpr int64_t kLongest = 1 << 20;
-  if (!only_axis(v, &form.axis) || form.axis < 0) return {};
-  const ir::GridAxis& axis = launch_.axes[static_cast<size_t>(form.axis)];
-  if (axis.count() > kLongest) return {};
-  for (int64_t k = 0; k < axis.count(); ++k) {
-    const auto value = evaluate(v, axis.begin + k * axis.step);
-    if (!value) return {};
-    form.table.push_back(*value);
-  }
-  form.known = !form.table.empty();
-  return form;
 }
 
 }  // namespace hc::interp

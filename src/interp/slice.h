@@ -14,13 +14,18 @@ namespace hc::interp {
 
 using ClassId = int32_t;
 
-/// One index of a store in the form: begin of an axis (or an entry of a table over its positions) + lane + constant.
+/// One index of a store in the form: begin of an axis (or an entry of a table over its positions) + lane + constant, or
+/// an index of the tile of an inner loop + constant.
 struct IndexForm {
   bool known = false;
   int axis = -1;            ///< axis whose begin counts, or -1
   ClassId lane_class = -1;  ///< dimension whose lane number counts, or -1
   int64_t add = 0;
-  std::vector<int64_t> table;  ///< not empty: the index is table[position of the axis], and nothing is added
+  std::vector<int64_t> table;    ///< not empty: the index is table[position of the axis], and nothing is added
+  const ir::Op* loop = nullptr;  ///< inner loop whose tile's index counts; `axis` then decides its bounds alone
+  std::vector<int64_t> low;  ///< the loop's bounds by position of `axis`, or one entry where no axis decides; or empty
+  std::vector<int64_t> high;
+  bool ordered = false;  ///< both bounds grow with the position
 };
 
 struct StoreSite {
@@ -32,6 +37,7 @@ struct StoreSite {
 struct LaneClass {
   bool whole = false;
   int64_t size = 1;
+  const ir::Op* loop = nullptr;  ///< a loop that may choose the lanes anew in each iteration: all values are inside
 };
 
 class Slice {
@@ -44,6 +50,9 @@ class Slice {
   ClassId lane_class(ir::ValueId v, int dim) const;
   const std::vector<LaneClass>& classes() const { return classes_; }
   const std::vector<StoreSite>& stores() const { return stores_; }
+  /// Whether iterations of a loop can be left out: nothing is carried, and every store inside is at the tile's index.
+  const std::unordered_set<const ir::Op*>& independent_loops() const { return independent_; }
+  bool independent(const ir::Op& loop) const { return independent_.contains(&loop); }
   const std::vector<const ir::Op*>& live_loads() const { return live_loads_; }
   /// Storages whose stores of this launch a later load of the same program reads.
   bool reads_own_stores(ir::StorageId s) const { return own_.contains(s); }
@@ -75,6 +84,11 @@ class Slice {
   size_t slot(ir::ValueId v, size_t dim) const { return first_slot_[static_cast<size_t>(v)] + dim; }
   size_t root(size_t slot);
   void find_last_uses();
+  bool inside(const ir::Op* op, const ir::Op& loop) const;
+  void find_loop_classes();
+  void find_sites(ir::StorageId storage);
+  void find_independent();
+  IndexForm loop_form(const ir::Op& loop) const;
   IndexForm form_of(ir::ValueId v) const;
   IndexForm sum_of(const IndexForm& a, const IndexForm& b, int sign) const;
   IndexForm tabulated(ir::ValueId v) const;
@@ -96,6 +110,7 @@ class Slice {
   std::vector<ClassId> class_of_root_;
   std::vector<LaneClass> classes_;
   std::vector<StoreSite> stores_;
+  std::unordered_set<const ir::Op*> independent_;
   std::vector<const ir::Op*> live_loads_;
   std::unordered_map<const ir::Op*, std::vector<ir::ValueId>> last_uses_;
 };

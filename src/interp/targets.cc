@@ -27,6 +27,17 @@ std::vector<int64_t> positions_of(const ir::GridAxis& axis, const IndexForm& for
     }
     return found;
   }
+  if (form.loop != nullptr) {
+    const int64_t c = coordinate - form.add;
+    size_t k = 0;
+    if (form.ordered) {
+      k = static_cast<size_t>(std::upper_bound(form.high.begin(), form.high.end(), c) - form.high.begin());
+    }
+    for (; k < form.low.size() && !(form.ordered && form.low[k] > c); ++k) {
+      if (form.low[k] <= c && c < form.high[k]) found.push_back(static_cast<int64_t>(k));
+    }
+    return found;
+  }
   const int64_t distance = coordinate - form.add - axis.begin;
   if (distance < 0) return found;
   const int64_t reach = form.lane_class >= 0 ? lanes : 1;
@@ -69,6 +80,11 @@ bool choose_axes(const ir::Launch& launch, const Slice& slice, const StoreSite& 
     const IndexForm& form = site.indices[d];
     if (!form.known || at[d] == kAny) continue;
     const int64_t lanes = form.lane_class < 0 ? 1 : slice.classes()[static_cast<size_t>(form.lane_class)].size;
+    if (form.loop != nullptr && form.axis < 0) {
+      const int64_t c = at[d] - form.add;
+      if (!form.low.empty() && (c < form.low[0] || c >= form.high[0])) return false;
+      continue;
+    }
     if (form.axis < 0) {
       const int64_t lane = at[d] - form.add;
       if (lane < 0 || lane >= lanes) return false;
