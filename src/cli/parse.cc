@@ -96,6 +96,19 @@ bool unknown_command(int argc, const char* const* argv, std::string* word) {
   return true;
 }
 
+/// A mistyped option; CLI11 would take it for a surplus word.
+bool unknown_option(int argc, const char* const* argv, const Command& command, std::string* word) {
+  for (int i = 2; i < argc; ++i) {
+    const std::string text = argv[i];
+    if (text.size() < 3 || !text.starts_with("--") || text == "--help" || text == "--version") continue;
+    *word = text.substr(0, text.find('='));
+    bool known = false;
+    for (const Option& option : command.options) known |= option.name == *word;
+    if (!known) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Context read_environment() {
@@ -116,6 +129,10 @@ Context read_environment() {
 int run_command_line(int argc, const char* const* argv) {
   std::string word;
   if (unknown_command(argc, argv, &word)) return usage_error(fmt::format("there is no command `{}`", word), "");
+  for (const Command& command : commands()) {
+    if (argc < 2 || command.name != argv[1] || !unknown_option(argc, argv, command, &word)) continue;
+    return usage_error(fmt::format("{} has no option `{}`", command.name, word), command.name);
+  }
   CLI::App app{"Takes a tile kernel to the state of the art, and proves that it got there.", "hillclimb"};
   app.set_version_flag("--version", "hillclimb 0.1.0", "Print the version.");
   app.require_subcommand(1);

@@ -19,7 +19,10 @@ namespace {
 using ledger::Outcome;
 
 constexpr double kAnchorBand = 0.05;     ///< a batch whose anchor moved more is timed again
-constexpr double kUnstableSpread = 0.5;  ///< of a candidate's own rounds, relative
+constexpr double kUnstableSpread = 1.0;  ///< of a candidate's own rounds, relative, while the anchor's stood still
+constexpr double kQuietSpread = 0.25;    ///< of the anchor's rounds
+constexpr int kRounds = 3;
+constexpr int kMoreRounds = 7;
 constexpr double kLockWait = 600;
 constexpr int kFinalRounds = 3;
 
@@ -29,15 +32,17 @@ double spread(const std::vector<double>& values) {
   return values.empty() || *low <= 0 ? 0 : *high / *low - 1;
 }
 
-/// Paired ratios round by round: a drift of the machine hits both alike.
-std::vector<double> round_costs(const bench::Screened& screened) {
+/// The fastest launch of each round: what disturbs a processor only ever adds time.
+std::vector<double> round_minima(const std::vector<bench::Block>& blocks) {
   std::vector<double> out;
-  for (size_t r = 0; r < std::min(screened.blocks.size(), screened.anchor_blocks.size()); ++r) {
-    const double mine = ledger::median(screened.blocks[r].seconds);
-    const double anchor = ledger::median(screened.anchor_blocks[r].seconds);
-    if (anchor > 0) out.push_back(mine / anchor);
+  for (const bench::Block& block : blocks) {
+    if (!block.seconds.empty()) out.push_back(*std::min_element(block.seconds.begin(), block.seconds.end()));
   }
   return out;
+}
+
+double least(const std::vector<double>& values) {
+  return values.empty() ? 0 : *std::min_element(values.begin(), values.end());
 }
 
 Evaluation fallen(Outcome outcome, std::string reason) { return {outcome, std::move(reason), 0, 0}; }
@@ -132,22 +137,24 @@ bench::PrepareRequest CpuEvaluator::prepare_request(const Built& built) const {
   return request;
 }
 
-void CpuEvaluator::time_one(const Built& built, Evaluation* evaluation, double* anchor_seconds) {
-  const Result<bench::Screened> result = screener_.time(prepare_request(built), {});
+void CpuEvaluator::time_one(const Built& built, int rounds, Evaluation* evaluation, double* anchor_seconds) {
+  bench::ScreenPlan plan;
+  plan.rounds = rounds;
+  const Result<bench::Screened> result = screener_.time(prepare_request(built), plan);
   if (!result.ok()) {
     *evaluation = fallen(Outcome::crashed, result.error().message);
     return;
   }
-  const bench::Screened& screened = result.value();
-  *anchor_seconds = screened.anchor_seconds;
-  const std::vector<double> costs = round_costs(screened);
-  evaluation->seconds = screened.seconds;
-  evaluation->cost = costs.empty() ? screened.seconds : ledger::median(costs);
-  const double noise = spread(costs);
-  if (noise > kUnstableSpread) {
+  const std::vector<double> mine = round_minima(result.value().blocks);
+  const std::vector<double> anchor = round_minima(result.value().anchor_blocks);
+  *anchor_seconds = least(anchor);
+  evaluation->seconds = least(mine);
+  evaluation->cost = *anchor_seconds > 0 ? evaluation->seconds / *anchor_seconds : evaluation->seconds;
+  // A restless machine shows on the anchor as well, and says nothing about the candidate.
+  if (spread(mine) > kUnstableSpread && spread(anchor) < kQuietSpread) {
     evaluation->outcome = Outcome::unstable;
-    evaluation->reason =
-        fmt::format("its time against the anchor spread by {:.0f} % over {} rounds", 100 * noise, costs.size());
+    evaluation->reason = fmt::format("its time spread by {:.0f} % over {} rounds while the anchor's stood still",
+                                     100 * spread(mine), mine.size());
   }
 }
 
@@ -161,10 +168,10 @@ bool CpuEvaluator::time_once(const std::vector<Built*>& batch, std::vector<Evalu
     if (timed) {
       double anchor = 0;
       evaluation = {};
-      time_one(*batch[i], &evaluation, &anchor);
+      time_one(*batch[i], kRounds, &evaluation, &anchor);
       if (evaluation.outcome == Outcome::unstable) {
         evaluation = {};
-        time_one(*batch[i], &evaluation, &anchor);
+        time_one(*batch[i], kMoreRounds, &evaluation, &anchor);
       }
       if (anchor > 0) anchors.push_back(anchor);
     }
@@ -202,6 +209,20 @@ std::vector<Evaluation> CpuEvaluator::evaluate(const std::vector<knob::Config>& 
   compile_all(builts, &out);
   check_all(builts, &out);
   time_all(builts, &out);
+  return out;
+}
+
+std::vector<Evaluation> CpuEvaluator::retime(const std::vector<knob::Config>& configs) {
+  std::vector<Evaluation> out(configs.size());
+  const auto lock = bench::MeasurementLock::acquire(kLockWait);
+  for (size_t i = 0; i < configs.size(); ++i) {
+    double anchor = 0;
+    if (lock.ok()) {
+      time_one(*built_.at(knob::to_text(configs[i])), kMoreRounds, &out[i], &anchor);
+    } else {
+      out[i] = fallen(Outcome::unstable, lock.error().message);
+    }
+  }
   return out;
 }
 

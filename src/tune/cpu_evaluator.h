@@ -38,6 +38,7 @@ class CpuEvaluator : public Evaluator {
   ~CpuEvaluator() override;
   Planned plan(const knob::Config& config) override;
   std::vector<Evaluation> evaluate(const std::vector<knob::Config>& batch) override;
+  std::vector<Evaluation> retime(const std::vector<knob::Config>& configs) override;
   std::vector<Evaluation> finals(const std::vector<knob::Config>& finalists) override;
   /// What was built for a config that plan() and evaluate() accepted, or null.
   const Built* built(const knob::Config& config) const;
@@ -49,7 +50,7 @@ class CpuEvaluator : public Evaluator {
   void check_all(const std::vector<Built*>& batch, std::vector<Evaluation>* out);
   void time_all(const std::vector<Built*>& batch, std::vector<Evaluation>* out);
   bool time_once(const std::vector<Built*>& batch, std::vector<Evaluation>* out);
-  void time_one(const Built& built, Evaluation* evaluation, double* anchor_seconds);
+  void time_one(const Built& built, int rounds, Evaluation* evaluation, double* anchor_seconds);
   Evaluation check_one(Probe& probe, const Built& built, bool hash);
   void final_rounds(const std::vector<Built*>& finalists, std::vector<Evaluation>* out);
   bench::PrepareRequest prepare_request(const Built& built) const;

@@ -61,6 +61,7 @@ class Search {
   void record(const Proposal& proposal, const Evaluation& evaluation);
   bool out_of_budget() const;
   void evaluate_batch();
+  void challenge();
 
   const Space& space_;
   Evaluator& evaluator_;
@@ -71,8 +72,9 @@ class Search {
   std::map<std::string, int64_t> by_source_;  ///< source hash to the record of its first config
   std::vector<ledger::Candidate> records_;
   std::vector<Proposal> batch_;
-  std::vector<Known> elites_;  ///< best first
-  std::vector<Known> known_;   ///< every one that is ok, best first
+  std::vector<Known> elites_;  ///< the best, then those of the lowest cost beside it
+  std::vector<Known> known_;   ///< every one that is ok, lowest cost first
+  int64_t best_ = -1;          ///< record of the best
   int generation_ = 0;
   int compiled_ = 0;
   int stale_ = 0;  ///< generations without gain since the best's neighbours were exhausted
@@ -198,7 +200,6 @@ bool Search::out_of_budget() const {
 
 void Search::evaluate_batch() {
   // A batch is cut into pieces so that limits hold to within one piece.
-  const double before = elites_.empty() ? 0 : elites_[0].cost;
   while (!batch_.empty() && !out_of_budget()) {
     size_t take = std::min(batch_.size(), static_cast<size_t>(options_.batch));
     if (options_.max_candidates > 0) take = std::min(take, static_cast<size_t>(options_.max_candidates - compiled_));
@@ -209,9 +210,35 @@ void Search::evaluate_batch() {
     batch_.erase(batch_.begin(), batch_.begin() + static_cast<std::ptrdiff_t>(take));
     compiled_ += static_cast<int>(take);
   }
-  std::stable_sort(known_.begin(), known_.end(), [](const Known& a, const Known& b) { return a.cost < b.cost; });
-  elites_.assign(known_.begin(), known_.begin() + static_cast<std::ptrdiff_t>(std::min(kElites, known_.size())));
-  if (!elites_.empty() && (before == 0 || elites_[0].cost < before * (1 - options_.gain))) stale_ = 0;
+  challenge();
+}
+
+/// The lowest cost becomes the best only when it wins beside the best once more.
+void Search::challenge() {
+  const auto by_cost = [](const Known& a, const Known& b) { return a.cost < b.cost; };
+  std::stable_sort(known_.begin(), known_.end(), by_cost);
+  if (known_.empty()) return;
+  if (best_ < 0) best_ = known_[0].seq;
+  const auto best = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.seq == best_; });
+  Known& first = known_[0];
+  if (first.seq != best_ && first.cost < best->cost * (1 - options_.gain)) {
+    const std::vector<Evaluation> again = evaluator_.retime({best->config, first.config});
+    const bool both = again[0].outcome == ledger::Outcome::ok && again[1].outcome == ledger::Outcome::ok;
+    if (both && again[1].cost < again[0].cost * (1 - options_.gain)) {
+      best_ = first.seq;
+      stale_ = 0;
+      first.cost = std::max(first.cost, again[1].cost);
+    } else {
+      first.cost = std::max(first.cost, both ? again[1].cost : best->cost);
+    }
+    std::stable_sort(known_.begin(), known_.end(), by_cost);
+  }
+  elites_.clear();
+  for (const Known& k : known_) {
+    if (k.seq == best_) elites_.insert(elites_.begin(), k);
+    if (k.seq != best_ && elites_.size() < kElites) elites_.push_back(k);
+  }
+  if (elites_.size() > kElites) elites_.pop_back();
 }
 
 /// One generation; false when the search is over.
@@ -244,8 +271,10 @@ SearchResult Search::finish() {
   }
   if (known_.empty()) return result;
   const size_t count = std::min(static_cast<size_t>(options_.finalists), known_.size());
-  std::vector<Config> finalists;
-  for (size_t i = 0; i < count; ++i) finalists.push_back(known_[i].config);
+  std::vector<Config> finalists = {elites_[0].config};
+  for (const Known& k : known_) {
+    if (finalists.size() < count && k.seq != best_) finalists.push_back(k.config);
+  }
   const std::vector<Evaluation> finals = evaluator_.finals(finalists);
   for (size_t i = 0; i < count; ++i) {
     if (finals[i].outcome != ledger::Outcome::ok) continue;

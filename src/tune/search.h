@@ -32,6 +32,9 @@ class Evaluator {
   virtual Planned plan(const knob::Config& config) = 0;
   /// One evaluation per config, in order. All are compiled before the first is timed.
   virtual std::vector<Evaluation> evaluate(const std::vector<knob::Config>& batch) = 0;
+  /// Times configs once more, beside each other: for a challenger and the best so far, since the luckiest reading of
+  /// many always looks better than it is.
+  virtual std::vector<Evaluation> retime(const std::vector<knob::Config>& configs) = 0;
   /// The same configs once more, each in fresh processes, interleaved; costs comparable within the answer.
   virtual std::vector<Evaluation> finals(const std::vector<knob::Config>& finalists) = 0;
 };

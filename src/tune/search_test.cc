@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <random>
 #include <set>
 
 namespace hc::tune {
@@ -42,6 +43,11 @@ class World : public Evaluator {
       ++evaluated;
       out.push_back(one(config));
     }
+    return out;
+  }
+  std::vector<Evaluation> retime(const std::vector<knob::Config>& configs) override {
+    std::vector<Evaluation> out;
+    for (const knob::Config& config : configs) out.push_back(one(config));
     return out;
   }
   std::vector<Evaluation> finals(const std::vector<knob::Config>& finalists) override {
@@ -83,6 +89,42 @@ TEST(Search, ConvergesOnTheMinimumForEverySeed) {
     EXPECT_LT(world.evaluated, 150) << "of 336 in the space";
     EXPECT_EQ(world.final_count, 4U);
   }
+}
+
+TEST(Search, NoisyReadingsStillConverge) {
+  /// Readings with 5 % of noise, now and then twice as long.
+  class Noisy : public World {
+   public:
+    explicit Noisy(uint64_t seed) : random(seed) {}
+    std::vector<Evaluation> evaluate(const std::vector<knob::Config>& batch) override {
+      return shaken(World::evaluate(batch));
+    }
+    std::vector<Evaluation> retime(const std::vector<knob::Config>& configs) override {
+      return shaken(World::retime(configs));
+    }
+    std::vector<Evaluation> shaken(std::vector<Evaluation> out) {
+      for (Evaluation& e : out) {
+        const double unit = static_cast<double>(random() % 1000) / 1000;
+        e.cost *= 1 + 0.05 * unit + (random() % 20 == 0 ? 1 : 0);
+      }
+      return out;
+    }
+    std::mt19937_64 random;
+  };
+  double worst = 0;
+  int most = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Noisy world(seed);
+    SearchOptions options;
+    options.seed = seed;
+    const SearchResult result = search(make_space(), {}, world, options, {});
+    ASSERT_TRUE(result.found);
+    EXPECT_EQ(result.ended_by, "converged") << "seed " << seed;
+    worst = std::max(worst, World::cost(result.winner));
+    most = std::max(most, world.evaluated);
+  }
+  EXPECT_LT(worst, 1.11) << "the finalists are timed without noise here, so the minimum or its neighbours win";
+  EXPECT_LT(most, 200) << "noise must not keep the search alive";
 }
 
 TEST(Search, SameSeedSameChoices) {

@@ -1,0 +1,150 @@
+// A whole climb on a task of a few microseconds: from nothing to verdict and report, killed in between, and refused.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "bench/worker_client.h"
+#include "cli/climb.h"
+#include "runtime/toolchain.h"
+
+namespace hc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = std::string(HC_BINARY_DIR) + "/hillclimb";
+const char* const kKernel =
+    "import torch\nimport helion\nimport helion.language as hl\n\n\n@helion.kernel()\n"
+    "def softmax(x: torch.Tensor) -> torch.Tensor:\n    n, _m = x.size()\n    out = torch.empty_like(x)\n"
+    "    for tile_n in hl.tile(n):\n        out[tile_n, :] = torch.nn.functional.softmax(x[tile_n, :], dim=1)\n"
+    "    return out\n";
+const char* const kTask =
+    "name = \"tiny\"\nkernel = \"k.py:softmax\"\nbackend = \"cpu\"\nbytes = \"2 * 4 * m * n\"\n\n[inputs]\n"
+    "x = \"f32[{m},{n}]\"\n\n[[variant]]\nname = \"t1\"\nm = 64\nn = 96\n\n[[variant]]\nname = \"t2\"\nm = 33\nn = "
+    "40\n\n"
+    "[[baseline]]\nname = \"onednn\"\nworker = \"onednn\"\noperation = \"softmax\"\n\n"
+    "[criteria]\ngeomean_min = 1.0\n\n[effort]\npairs = 5\nmax_candidates = 5\nblocks = 3\nblock_seconds = 0.001\n";
+
+/// A folder with kernel and task, and an environment of its own.
+class Climbing : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!file_exists(kProgram)) GTEST_SKIP() << "hillclimb was not built";
+    if (!runtime::find_toolchain().ok()) GTEST_SKIP() << "no compiler is there";
+    bool onednn = false;
+    const auto offers = bench::discover_offers({kProgram, "worker"});
+    for (const bench::Offer& offer : offers.ok() ? offers.value() : std::vector<bench::Offer>{}) {
+      onednn |= offer.implementation == "onednn";
+    }
+    if (!onednn) GTEST_SKIP() << "no oneDNN library is there";
+    folder_ = make_temp_folder("climb-test");
+    write("k.py", kKernel);
+    write("tiny.toml", kTask);
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_EQ(write_file_atomic(join_path(folder_, name), text), "");
+  }
+  std::vector<std::string> shell(const std::string& arguments) const {
+    return {"sh", "-c",
+            fmt::format("cd '{0}' && XDG_STATE_HOME='{0}/state' HILLCLIMB_CACHE='{0}/cache' exec '{1}' {2}", folder_,
+                        kProgram, arguments)};
+  }
+  RunOutcome run(const std::string& arguments) const { return run_process(shell(arguments), 240); }
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+  Json goal() const { return parse_json(read_file(path("artifacts/goal.json")).value_or("")).value_or(Json::object()); }
+
+  std::string folder_;
+};
+
+TEST_F(Climbing, EndsWithVerdictAndReport) {
+  const RunOutcome climb = run("climb tiny.toml --seed 5");
+  SCOPED_TRACE(climb.out + climb.err);
+  // Its tunes were cut short by max_candidates, so the goal cannot be met; noise may leave it undecided.
+  ASSERT_TRUE(climb.exit_code == 1 || climb.exit_code == 3) << climb.exit_code;
+  const Json json = goal();
+  ASSERT_EQ(json.value("task", ""), "tiny");
+  ASSERT_EQ(json["shapes"].size(), 2U);
+  for (const Json& shape : json["shapes"]) {
+    EXPECT_GT(shape.value("ratio", 0.0), 0) << shape.dump();
+    EXPECT_TRUE(file_exists(path(shape.value("artifact", "none")))) << shape.dump();
+  }
+  const std::string run_folder = path("artifacts/" + json.value("run", ""));
+  for (const char* name : {"report.md", "report.html", "tune-t1.json", "tune-t2.json", "check-t1.json"}) {
+    EXPECT_TRUE(file_exists(join_path(run_folder, name))) << name;
+  }
+  EXPECT_NE(climb.out.find("report.md"), std::string::npos);
+  // The checker comes to the same verdict by itself, and a forged number is found.
+  EXPECT_EQ(run("check").exit_code, climb.exit_code);
+  Json forged = json;
+  forged["shapes"][0]["ratio"] = 9.5;
+  write("artifacts/goal.json", forged.dump(1));
+  EXPECT_EQ(run("check").exit_code, 2);
+}
+
+TEST_F(Climbing, AKilledRunIsContinued) {
+  {
+    LineProcess first;
+    ASSERT_EQ(first.start(shell("climb tiny.toml")), "");
+    bool tuned = false;
+    for (int i = 0; i < 400 && !tuned; ++i) {
+      const std::optional<std::string> line = first.read_line(120);
+      if (!line) break;
+      tuned = line->find("tiny/t1  tuned in") != std::string::npos;
+    }
+    ASSERT_TRUE(tuned) << first.err();
+    first.stop(0);  // kills the whole group
+  }
+  const std::string run_name = goal().value("run", "");
+  const RunOutcome second = run("climb tiny.toml");
+  SCOPED_TRACE(second.out + second.err);
+  EXPECT_TRUE(second.exit_code == 1 || second.exit_code == 3) << second.exit_code;
+  EXPECT_NE(second.out.find("going on with run " + run_name), std::string::npos);
+  EXPECT_NE(second.out.find("tiny/t1  tuned before"), std::string::npos);
+  EXPECT_NE(second.out.find("tiny/t2  tuned in"), std::string::npos);
+  EXPECT_EQ(goal().value("run", ""), run_name);
+  EXPECT_EQ(run("check").exit_code, second.exit_code);
+}
+
+TEST_F(Climbing, AnUnwritableFolderIsSaidAtOnce) {
+  write("artifacts", "a file stands where the folder should be\n");
+  const RunOutcome climb = run("climb tiny.toml");
+  EXPECT_EQ(climb.exit_code, 65) << climb.out << climb.err;
+  EXPECT_NE(climb.err.find("artifacts"), std::string::npos) << climb.err;
+}
+
+TEST_F(Climbing, AKernelThatDoesNotFitIsRefusedBeforeAnythingIsMeasured) {
+  write("tiny.toml", fmt::format("{}", fmt::join(std::vector<std::string>{kTask}, ""))
+                         .replace(std::string(kTask).find("x = "), 3, "y = "));
+  const RunOutcome climb = run("climb tiny.toml");
+  EXPECT_EQ(climb.exit_code, 65);
+  EXPECT_NE(climb.err.find("no parameter `y`"), std::string::npos) << climb.err;
+  EXPECT_FALSE(file_exists(path("artifacts/goal.json")));
+}
+
+TEST_F(Climbing, ABaselineThatCannotStartIsSaidBeforeAnythingIsMeasured) {
+  std::string task = kTask;
+  task.replace(task.find("worker = \"onednn\""), 17, "worker = [\"no-such-worker\"]");
+  write("tiny.toml", task);
+  const RunOutcome climb = run("climb tiny.toml");
+  EXPECT_EQ(climb.exit_code, 69) << climb.out << climb.err;
+  EXPECT_NE(climb.err.find("no-such-worker"), std::string::npos) << climb.err;
+}
+
+TEST(RunName, IsNeverTakenTwice) {
+  const std::string artifacts = make_temp_folder("run-name");
+  const std::string first = fresh_run_name(artifacts, "softmax");
+  EXPECT_TRUE(first.starts_with("softmax-20")) << first;
+  ASSERT_EQ(make_folders(join_path(artifacts, first)), "");
+  EXPECT_EQ(fresh_run_name(artifacts, "softmax"), first + "-2");
+  fs::remove_all(artifacts);
+}
+
+}  // namespace
+}  // namespace hc::cli
