@@ -139,25 +139,33 @@ bool agrees(const Element& want, DType dtype, const void* storage, int64_t offse
   return std::fabs(got - want.value) <= want.bound;
 }
 
+Result<Sample> sample(Oracle& oracle, const ir::Program& program, ir::TensorId tensor, const CheckOptions& options) {
+  const std::vector<int64_t> numbers = sample_numbers(program.tensor(tensor), options.samples, options.seed);
+  Sample out;
+  // In pieces, the first and the last one first, so that a cut by the work limit still sees the corners.
+  const size_t pieces = std::clamp<size_t>(numbers.size() / 64, 1, 16);
+  for (size_t turn = 0; turn < pieces; ++turn) {
+    if (turn > 1 && options.work_limit > 0 && oracle.work() > options.work_limit) break;
+    const size_t piece = turn == 0 ? 0 : (turn == 1 ? pieces - 1 : turn - 1);
+    const size_t begin = numbers.size() * piece / pieces, end = numbers.size() * (piece + 1) / pieces;
+    const std::span<const int64_t> part(numbers.data() + begin, end - begin);
+    const std::vector<Element> elements = HC_TRY(oracle.elements(tensor, part));
+    out.numbers.insert(out.numbers.end(), part.begin(), part.end());
+    out.elements.insert(out.elements.end(), elements.begin(), elements.end());
+  }
+  return out;
+}
+
 Result<CheckOutcome> check(const ir::Program& program, const std::vector<const void*>& initial_params,
                            const std::vector<const void*>& final_storages, const CheckOptions& options) {
   Oracle oracle(program, initial_params);
   CheckOutcome outcome;
   for (ir::TensorId id : outputs(program)) {
-    const ir::Tensor& tensor = program.tensor(id);
-    const void* bytes = final_storages[static_cast<size_t>(tensor.storage)];
-    const std::vector<int64_t> numbers =
-        sample_numbers(tensor, options.samples, options.seed + static_cast<uint64_t>(id));
-    // In pieces, the first and the last one first, so that a cut by the work limit still sees the corners.
-    const size_t pieces = std::clamp<size_t>(numbers.size() / 64, 1, 16);
-    for (size_t turn = 0; turn < pieces; ++turn) {
-      if (turn > 1 && options.work_limit > 0 && oracle.work() > options.work_limit) break;
-      const size_t piece = turn == 0 ? 0 : (turn == 1 ? pieces - 1 : turn - 1);
-      const size_t begin = numbers.size() * piece / pieces, end = numbers.size() * (piece + 1) / pieces;
-      const std::span<const int64_t> part(numbers.data() + begin, end - begin);
-      const std::vector<Element> want = HC_TRY(oracle.elements(id, part));
-      compare(program, id, part, want, bytes, &outcome);
-    }
+    CheckOptions own = options;
+    own.seed += static_cast<uint64_t>(id);
+    const Sample taken = HC_TRY(sample(oracle, program, id, own));
+    const void* bytes = final_storages[static_cast<size_t>(program.tensor(id).storage)];
+    compare(program, id, taken.numbers, taken.elements, bytes, &outcome);
   }
   return outcome;
 }

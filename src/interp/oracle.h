@@ -50,9 +50,18 @@ std::vector<int64_t> sample_numbers(const ir::Tensor& tensor, int64_t samples, u
 struct CheckOptions {
   int64_t samples = 4096;  ///< elements per output tensor; all of them when the tensor has no more
   uint64_t seed = 0;
-  /// Once this many lanes have run, a tensor's remaining sample is cut to its corners (0: never).
-  int64_t work_limit = 400'000'000;
+  /// Once the oracle has run this many lanes, a tensor's remaining sample is cut to its ends (0: never).
+  int64_t work_limit = 200'000'000;
 };
+
+/// Row-major element numbers of a tensor and what stands there.
+struct Sample {
+  std::vector<int64_t> numbers;
+  std::vector<Element> elements;
+};
+
+/// The oracle's elements at the sample numbers of a tensor, or at a part of them with both ends where work is limited.
+Result<Sample> sample(Oracle& oracle, const ir::Program& program, ir::TensorId tensor, const CheckOptions& options);
 
 struct Mismatch {
   ir::TensorId tensor = ir::kNone;

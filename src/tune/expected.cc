@@ -8,23 +8,9 @@
 #include <set>
 
 #include "base/numeric.h"
-#include "base/philox.h"
 
 namespace hc::tune {
 namespace {
-
-constexpr int64_t kPerRow = 16;
-
-/// Deterministic numbers below `bound` from a counter.
-struct Draw {
-  std::array<uint32_t, 2> key;
-  uint32_t counter = 0;
-  int64_t below(int64_t bound) {
-    const std::array<uint32_t, 4> words = philox4x32({counter++, 0, 0, 0}, key);
-    const uint64_t wide = (static_cast<uint64_t>(words[0]) << 32) | words[1];
-    return static_cast<int64_t>(wide % static_cast<uint64_t>(bound));
-  }
-};
 
 std::string index_text(const ir::Tensor& tensor, int64_t number) {
   std::string out;
@@ -36,32 +22,6 @@ std::string index_text(const ir::Tensor& tensor, int64_t number) {
 }
 
 }  // namespace
-
-std::vector<int64_t> sample_numbers(const ir::Tensor& tensor, int64_t samples, uint64_t seed) {
-  const int64_t total = tensor.numel();
-  std::vector<int64_t> out;
-  if (total <= samples) {
-    for (int64_t i = 0; i < total; ++i) out.push_back(i);
-    return out;
-  }
-  const int64_t columns = tensor.shape.empty() ? 1 : tensor.shape.back();
-  const int64_t rows = total / columns;
-  const int64_t wanted_rows = std::clamp<int64_t>(samples / kPerRow, 1, rows);
-  const int64_t per_row = std::min(columns, (samples + wanted_rows - 1) / wanted_rows);
-  Draw draw{{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)}};
-  std::set<int64_t> chosen_rows = {0, rows - 1};
-  while (static_cast<int64_t>(chosen_rows.size()) < std::max<int64_t>(wanted_rows, std::min<int64_t>(2, rows))) {
-    chosen_rows.insert(draw.below(rows));
-  }
-  std::set<int64_t> numbers;
-  for (const int64_t row : chosen_rows) {
-    numbers.insert(row * columns);
-    numbers.insert(row * columns + columns - 1);
-    for (int64_t i = 2; i < per_row; ++i) numbers.insert(row * columns + draw.below(columns));
-  }
-  out.assign(numbers.begin(), numbers.end());
-  return out;
-}
 
 std::vector<ir::TensorId> output_tensors(const ir::Program& program) {
   std::vector<ir::TensorId> out;
@@ -97,8 +57,8 @@ Result<std::vector<ExpectedTensor>> expect(const ir::Program& program, const std
   std::vector<ExpectedTensor> out;
   for (const ir::TensorId id : output_tensors(program)) {
     const ir::Tensor& tensor = program.tensor(id);
-    ExpectedTensor want{id, tensor.name, sample_numbers(tensor, samples, seed + static_cast<uint64_t>(id)), {}};
-    want.elements = HC_TRY(oracle.elements(id, want.numbers));
+    interp::Sample sample = HC_TRY(interp::sample(oracle, program, id, {samples, seed + static_cast<uint64_t>(id)}));
+    ExpectedTensor want{id, tensor.name, std::move(sample.numbers), std::move(sample.elements)};
     out.push_back(std::move(want));
   }
   return out;

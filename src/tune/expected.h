@@ -11,10 +11,6 @@
 
 namespace hc::tune {
 
-/// Row-major element numbers to compare: corners, last rows and random elements, gathered in few rows (along the last
-/// dimension) because the oracle pays by row. All of them when there are at most `samples`.
-std::vector<int64_t> sample_numbers(const ir::Tensor& tensor, int64_t samples, uint64_t seed);
-
 /// One output tensor's sample.
 struct ExpectedTensor {
   ir::TensorId tensor = ir::kNone;
