@@ -75,7 +75,7 @@ struct Stmt {
   ReduceKind reduce = ReduceKind::sum;  // accumulator
   Literal literal{};                    // constant, fill
   Affine affine;                        // index, lanes; accumulate: the lane number that argmax and argmin report
-  int64_t stride = 0;                   // lanes; accumulate: step of the lane number
+  int64_t stride = 0;                   // lanes; accumulate: step of the lane number; prefetch: the cache level, 1 or 2
   Address address;                      // load, store, fill (memory only), prefetch
   RegId mask = kNone;                   // load, store, accumulate: scalar or vector bool
   bool streaming = false;               // store

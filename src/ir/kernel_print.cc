@@ -126,7 +126,7 @@ class StmtPrinter {
       case KernelOp::fill:
         return fmt::format("fill {}, {}", address(stmt.address), literal_text(local_dtype(stmt), stmt.literal));
       case KernelOp::prefetch:
-        return "prefetch " + address(stmt.address);
+        return fmt::format("prefetch {} level {}", address(stmt.address), stmt.stride);
       default:
         return fmt::format("{} {}", kernel_op_name(stmt.op), uses(stmt.args));
     }

@@ -37,6 +37,7 @@ void LaunchPrinter::scan(const std::vector<Stmt>& stmts, bool in_vector) {
       if (stmt.op == KernelOp::store) written_.insert(stmt.address.memory);
     }
     streams_ = streams_ || stmt.streaming;
+    if (stmt.op == KernelOp::var) vars_.insert(stmt.dst);
     if (stmt.op == KernelOp::accumulator) {
       accumulators_[static_cast<size_t>(stmt.dst)] = &stmt;
       if (!in_vector) crossing_.insert(stmt.dst);
@@ -44,9 +45,18 @@ void LaunchPrinter::scan(const std::vector<Stmt>& stmts, bool in_vector) {
     if (stmt.op == KernelOp::loop && stmt.level == Level::grid) {
       tiles_ *= (stmt.end.constant - stmt.begin.constant + stmt.step - 1) / stmt.step;
     }
+    if (stmt.op == KernelOp::elementwise) note_divisor(stmt);
     const bool vector = in_vector || (stmt.op == KernelOp::loop && stmt.level == Level::vector);
     scan(stmt.body, vector);
     scan(stmt.otherwise, vector);
+  }
+}
+
+/// A floating scalar that divides a vector gets its reciprocal beside it; registers that change do not.
+void LaunchPrinter::note_divisor(const Stmt& stmt) {
+  if (stmt.elementwise != ir::OpKind::div || type(stmt.dst).lanes == 1) return;
+  if (type(stmt.args[1]).lanes == 1 && vars_.count(stmt.args[1]) == 0) {
+    divisors_[stmt.args[1]] = type(stmt.dst).lanes;
   }
 }
 
@@ -79,6 +89,8 @@ std::string LaunchPrinter::affine(const Affine& affine, int64_t extra) const {
 
 void LaunchPrinter::assign(RegId dst, int copy, const std::string& value) {
   line(fmt::format("const {} {} = {};", register_type(type(dst)), reg(dst, copy), value));
+  if (divisors_.count(dst) == 0) return;
+  line(fmt::format("const auto d{0} = hcv::make_divisor<{1}>(r{0});", dst, divisors_.at(dst)));
 }
 
 std::string LaunchPrinter::function() {
@@ -174,7 +186,11 @@ void LaunchPrinter::statement(const Stmt& stmt) {
           fmt::format("for (int64_t i = 0; i < {}; ++i) l{}[i] = {};", local.numel, stmt.address.memory, value));
     }
     case KernelOp::prefetch:
-      return line(fmt::format("__builtin_prefetch({});", pointer(stmt.address, 0, 0)));
+      for (int u = 0; u < (stmt.address.stride != 0 ? mode_.copies : 1); ++u) {
+        const std::string at = pointer(stmt.address, u, mode_.loop ? mode_.loop->step : 1);
+        line(fmt::format("__builtin_prefetch({}, 0, {});", at, stmt.stride == 1 ? 3 : 2));
+      }
+      return;
     case KernelOp::loop:
       return loop(stmt);
     case KernelOp::branch:
@@ -188,6 +204,10 @@ void LaunchPrinter::elementwise(const Stmt& stmt) {
   for (int u = 0; u < copies_of(stmt.dst); ++u) {
     std::vector<std::string> args;
     for (RegId arg : stmt.args) args.push_back(reg(arg, u));
+    if (stmt.elementwise == ir::OpKind::div && types[0].lanes > 1 && divisors_.count(stmt.args[1]) != 0) {
+      assign(stmt.dst, u, fmt::format("({} / d{})", args[0], stmt.args[1]));
+      continue;
+    }
     assign(stmt.dst, u, elementwise_text(stmt.elementwise, args, types, type(stmt.dst)));
   }
 }

@@ -1,6 +1,7 @@
 // Inside of print: the state while C++ text of one launch is written.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ class LaunchPrinter {
   std::string scalar(ir::RegId r) const { return reg(r, 0); }
   std::string affine(const ir::Affine& affine, int64_t extra = 0) const;
   const ir::Reg& type(ir::RegId r) const { return launch_.reg(r); }
+  void note_divisor(const ir::Stmt& stmt);
   int copies_of(ir::RegId r) const { return type(r).lanes > 1 ? mode_.copies : 1; }
   void assign(ir::RegId dst, int copy, const std::string& value);
 
@@ -77,7 +79,9 @@ class LaunchPrinter {
   bool streams_ = false;
   std::set<int32_t> storages_, written_;
   std::vector<const ir::Stmt*> accumulators_;  // by register
-  std::set<ir::RegId> crossing_;               // accumulators made outside of vector loops: their lanes take turns
+  std::set<ir::RegId> vars_;
+  std::map<ir::RegId, int> divisors_;  // scalars that divide vectors
+  std::set<ir::RegId> crossing_;       // accumulators made outside of vector loops: their lanes take turns
 };
 
 }  // namespace hc::backend::cpu

@@ -15,12 +15,13 @@ using ir::RegId;
 using ir::Stmt;
 
 Emitter::Emitter(const ir::Program& program, const ir::Launch& launch, const Graph& graph, const LoopTree& tree,
-                 const std::vector<bool>& streamed)
-    : program_(program), launch_(launch), graph_(graph), tree_(tree), streamed_(streamed) {
+                 const EmitOptions& options)
+    : program_(program), launch_(launch), graph_(graph), tree_(tree), options_(options) {
   out_.name = launch.name;
   buffers_ = assign_buffers(graph, tree, out_.locals);
   regs_.assign(graph.vals.size(), kNone);
   slot_vars_.assign(graph.slots.size(), kNone);
+  if (options.prefetch) plan_prefetches();
 }
 
 RegId Emitter::add_reg(DType dtype, int lanes) {
@@ -215,7 +216,7 @@ void Emitter::emit_store(const Node& node) {
   stmt.address = std::move(address);
   stmt.mask = mask;
   stmt.streaming = lanes > 1 && stmt.address.stride == 1 && stmt.address.gather == kNone && mask == kNone &&
-                   streamed_[static_cast<size_t>(node.tensor)];
+                   options_.streamed[static_cast<size_t>(node.tensor)];
 }
 
 /// Reads the operand's memory at an element number along the group, at the open lanes of its other axes.
@@ -327,9 +328,9 @@ void Emitter::open_tile(ir::BlockId block, const Affine& begin, const Affine& en
   tiles_[block] = valid;
 }
 
-Result<ir::KernelLaunch> Emitter::run(const std::vector<int>& order) {
+Result<ir::KernelLaunch> Emitter::run() {
   std::vector<Stmt>* body = &out_.body;
-  for (int i : order) {
+  for (int i : options_.order) {
     const ir::GridAxis& axis = launch_.axes[static_cast<size_t>(i)];
     Stmt loop;
     loop.op = KernelOp::loop;
@@ -356,9 +357,8 @@ Result<ir::KernelLaunch> Emitter::run(const std::vector<int>& order) {
 }
 
 Result<ir::KernelLaunch> emit_launch(const ir::Program& program, const ir::Launch& launch, const Graph& graph,
-                                     const LoopTree& tree, const std::vector<int>& order,
-                                     const std::vector<bool>& streamed) {
-  return Emitter(program, launch, graph, tree, streamed).run(order);
+                                     const LoopTree& tree, const EmitOptions& options) {
+  return Emitter(program, launch, graph, tree, options).run();
 }
 
 }  // namespace hc::backend::cpu

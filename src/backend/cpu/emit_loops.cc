@@ -218,6 +218,7 @@ Status Emitter::emit_axis_loop(int32_t c) {
     if (partial) {
       loops_.back().inside = emit_elementwise(OpKind::lt, {loops_.back().var, emit_index(e.valid)}, DType::boolean, 1);
     }
+    emit_prefetches(c);
     status = emit_container(c);
   });
   HC_TRY(std::move(status));

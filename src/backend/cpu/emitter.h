@@ -13,8 +13,8 @@ namespace hc::backend::cpu {
 class Emitter {
  public:
   Emitter(const ir::Program& program, const ir::Launch& launch, const Graph& graph, const LoopTree& tree,
-          const std::vector<bool>& streamed);
-  Result<ir::KernelLaunch> run(const std::vector<int>& order);
+          const EmitOptions& options);
+  Result<ir::KernelLaunch> run();
 
  private:
   /// An axis whose loop is open.
@@ -77,6 +77,10 @@ class Emitter {
   void emit_slot_write(const Node& node);
   void emit_slot_read(const Node& node);
 
+  // prefetches
+  void plan_prefetches();
+  void emit_prefetches(int32_t loop);
+
   // reductions
   std::vector<Reduction> reductions_of(int32_t loop) const;
   Status begin_reduction(Reduction& reduction, int32_t loop);
@@ -96,7 +100,7 @@ class Emitter {
   const ir::Launch& launch_;
   const Graph& graph_;
   const LoopTree& tree_;
-  const std::vector<bool>& streamed_;
+  const EmitOptions& options_;
   ir::KernelLaunch out_;
   std::vector<ir::Stmt>* current_ = nullptr;
   Buffers buffers_;
@@ -104,8 +108,9 @@ class Emitter {
   std::vector<ValId> defined_;   // in order, for scopes
   std::vector<OpenLoop> loops_;
   std::vector<Reduction> reductions_;
-  std::vector<ir::RegId> slot_vars_;         // by SlotId
-  std::map<ir::BlockId, ir::Affine> tiles_;  // valid lanes of active tiles
+  std::vector<ir::RegId> slot_vars_;                   // by SlotId
+  std::map<int32_t, std::vector<NodeId>> prefetches_;  // by vector loop: loads whose next row it asks for
+  std::map<ir::BlockId, ir::Affine> tiles_;            // valid lanes of active tiles
 };
 
 /// The operation that combines two values of a reduction.

@@ -86,6 +86,7 @@ std::vector<Choice> choices(const ir::Program& program, const target::Target& ta
   add(out, "vector_bytes", "", powers(16, target.vector_bytes), std::to_string(target.vector_bytes));
   add(out, "unroll", "", powers(1, 8), "4");
   add(out, "recompute", "", {"buffer", "recompute"}, "buffer");
+  add(out, "prefetch", "", {"none", "next"}, "none");
   for (const ir::Step& step : program.steps) {
     const size_t axes = step.launch.axes.size();
     if (step.kind != ir::Step::Kind::launch || axes < 2 || axes > kMostAxes) continue;
@@ -148,6 +149,7 @@ Result<Knobs> read_knobs(const ir::Program& program, const knob::Config& config,
   out.chunk = number("grid_chunk");
   out.vector_bytes = static_cast<int>(number("vector_bytes"));
   out.unroll = static_cast<int>(number("unroll"));
+  out.prefetch = text("prefetch") == "next";
   out.recompute = text("recompute") == "recompute";
   out.streamed.assign(program.tensors.size(), false);
   for (const Choice& choice : space.choices) {

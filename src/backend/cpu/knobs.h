@@ -19,6 +19,7 @@ struct Knobs {
   int vector_bytes = 16;
   int unroll = 1;
   bool recompute = false;
+  bool prefetch = false;
   std::vector<bool> streamed;                      ///< by TensorId
   std::map<std::string, std::vector<int>> orders;  ///< by launch name: axes from the outermost in
   /// The order of a launch's axes; the source's where the config says nothing.

@@ -63,7 +63,8 @@ Result<ir::KernelStep> lower_fill(const ir::Program& program, const ir::Step& st
   return out;
 }
 
-Result<ir::KernelLaunch> lower_launch(const ir::Program& program, const ir::Launch& launch, const Knobs& knobs) {
+Result<ir::KernelLaunch> lower_launch(const ir::Program& program, const ir::Launch& launch, const Knobs& knobs,
+                                      int64_t l1d_bytes) {
   Graph graph = HC_TRY(build_graph(program, launch));
   LoopOptions options;
   options.vector_bytes = knobs.vector_bytes;
@@ -72,7 +73,7 @@ Result<ir::KernelLaunch> lower_launch(const ir::Program& program, const ir::Laun
   hoist_axes(graph, options);
   LoopTree tree = build_loops(graph, options);
   settle_values(graph, tree, options);
-  return emit_launch(program, launch, graph, tree, knobs.order(launch), knobs.streamed);
+  return emit_launch(program, launch, graph, tree, {knobs.order(launch), knobs.streamed, knobs.prefetch, l1d_bytes});
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ Result<ir::KernelProgram> lower(const ir::Program& program, const knob::Config& 
       continue;
     }
     ir::KernelStep lowered;
-    lowered.launch = HC_TRY(lower_launch(program, step.launch, knobs));
+    lowered.launch = HC_TRY(lower_launch(program, step.launch, knobs, target.l1d_bytes));
     out.steps.push_back(std::move(lowered));
   }
   HC_TRY(ir::verify(out));
