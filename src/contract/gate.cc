@@ -63,6 +63,16 @@ bool goal_existed(Stop& stop) {
   return !stop.faults.empty();
 }
 
+/// Every line is anchored as it is written, so more than one line beyond the anchor came from something else.
+void check_writer(Stop& stop) {
+  const std::optional<ledger::Anchor> anchor = ledger::read_anchor(stop.request.anchor_path);
+  const int64_t lines = static_cast<int64_t>(stop.standing.view.lines.size());
+  if (!anchor || anchor->count < 0 || lines <= anchor->count + 1) return;
+  stop.faults.push_back(
+      fmt::format("the ledger has {} lines and its anchor {} saw {}: the rest was not written by hillclimb", lines,
+                  stop.request.anchor_path, anchor->count));
+}
+
 /// The ledger against the head that the last stop saw.
 void compare_with_memory(Stop& stop) {
   if (stop.state.head.count <= 0) return;
@@ -96,6 +106,7 @@ GateReason judge(Stop& stop) {
     return GateReason::broken;
   }
   stop.state.goal_seen = true;
+  check_writer(stop);
   compare_with_memory(stop);
   check_status_line(stop);
   if (r.exit_code == ledger::kExitBroken || !stop.faults.empty()) return GateReason::broken;
@@ -133,6 +144,10 @@ void leave_trace(Stop& stop, GateReason reason) {
 GateReply decide(const GateRequest& request) {
   const TurnInput turn = read_turn(request.input);
   Stop stop{request, look(request.artifacts_dir, request.anchor_path), {}, {}};
+  // a writer at work may have changed things between two reads of one look
+  if (stop.standing.report.exit_code == ledger::kExitBroken && !stop.standing.report.no_goal) {
+    stop.standing = look(request.artifacts_dir, request.anchor_path);
+  }
   const std::string path = gate_state_path(request.anchor_path);
   stop.state = read_gate_state(path);
   GateReason reason = judge(stop);
