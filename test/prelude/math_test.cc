@@ -174,6 +174,29 @@ TEST(VectorMath, FloorDivision) {
   EXPECT_TRUE(std::isnan(hcv::floor_divide(0.0f, 0.0f)));
 }
 
+template <class T>
+void check_divisor() {
+  const auto xs = points<T>(kSeed, -50, 50, 2000), ds = points<T>(kSeed + 1, -50, 50, 300);
+  double worst = 0;
+  for (T d : ds) {
+    const auto divisor = hcv::make_divisor<16>(d);
+    for (size_t i = 0; i < xs.size(); i += 16) {
+      T out[16];
+      hcv::store(out, hcv::load<16>(&xs[i]) / divisor);
+      for (int k = 0; k < 16; ++k) {
+        const double error = ulps(out[k], (long double)(xs[i + k] / d));
+        worst = std::max(worst, error);
+        ASSERT_LE(error, 2) << xs[i + k] << " / " << d << " gives " << out[k];
+      }
+    }
+  }
+  EXPECT_GT(worst, 0);
+}
+TEST(VectorMath, DivisionByOneNumber) {
+  check_divisor<float>();
+  check_divisor<double>();
+}
+
 TEST(VectorMath, IsNanIsInf) {
   const auto xs = points<float>(kSeed, -5, 5, 1000);
   for (size_t i = 0; i < xs.size(); i += 16) {
