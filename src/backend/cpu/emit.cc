@@ -24,6 +24,15 @@ Emitter::Emitter(const ir::Program& program, const ir::Launch& launch, const Gra
   if (options.prefetch) plan_prefetches();
 }
 
+void Emitter::refuse(const diag::Span& span, std::string why) {
+  if (!refusal_) refusal_ = Diagnostic{Code::backend_unsupported, std::move(why)}.at(span);
+}
+
+diag::Span Emitter::span_of(ValId v) const {
+  const NodeId def = graph_.val(v).def;
+  return def == kNone ? diag::Span{} : graph_.node(def).span;
+}
+
 RegId Emitter::add_reg(DType dtype, int lanes) {
   out_.regs.push_back({dtype, lanes});
   return static_cast<RegId>(out_.regs.size() - 1);
@@ -88,7 +97,10 @@ RegId Emitter::use(ValId v) {
     return reg = emit_constant(graph_.val(v).dtype, graph_.node(def).literal);
   }
   const Buffer& buffer = buffer_of(v);
-  HC_CHECK(buffer.used, "a value is used where it is neither in a register nor in memory");
+  if (!buffer.used) {
+    refuse(span_of(v), "a value is used where it is neither in a register nor in memory");
+    return reg = emit_constant(graph_.val(v).dtype, {});
+  }
   return reg = load_buffer(buffer, graph_.val(v).dtype, graph_.val(v).axes);
 }
 
@@ -99,13 +111,16 @@ void Emitter::define(ValId v, RegId reg) {
   if (buffer.used) store_buffer(buffer, reg);
 }
 
-Address Emitter::buffer_address(const Buffer& buffer) const {
+Address Emitter::buffer_address(const Buffer& buffer) {
   Address address;
   address.space = ir::Space::local;
   address.memory = buffer.local;
   for (size_t i = 0; i < buffer.axes.size(); ++i) {
     const OpenLoop* loop = open_loop(buffer.axes[i]);
-    HC_CHECK(loop != nullptr, "a kept value is read outside of the loops over its lanes");
+    if (!loop) {
+      refuse({}, "a kept value is reached outside of the loops over its lanes");
+      continue;
+    }
     address.offset.terms.push_back({loop->var, buffer.strides[i]});
     if (loop->lanes > 1) address.stride += buffer.strides[i];
   }
@@ -134,7 +149,10 @@ Affine Emitter::scalar_index(const Index& index) {
   out.constant = index.constant;
   for (const auto& [axis, scale] : index.lanes) {
     const OpenLoop* loop = open_loop(axis);
-    HC_CHECK(loop != nullptr, "an index uses a lane outside of its loop");
+    if (!loop) {
+      refuse({}, "an index uses a lane outside of its loop");
+      continue;
+    }
     out.terms.push_back({loop->var, scale});
   }
   for (const auto& [v, scale] : index.values) {
@@ -149,7 +167,7 @@ Address Emitter::address_of(const Index& index, bool vector) {
   address.offset = scalar_index(index);
   if (!vector) return address;
   for (const auto& [axis, scale] : index.lanes) {
-    if (open_loop(axis)->lanes > 1) address.stride += scale;
+    if (const OpenLoop* loop = open_loop(axis); loop && loop->lanes > 1) address.stride += scale;
   }
   for (const auto& [v, scale] : index.values) {
     RegId reg = use(v);
@@ -229,6 +247,10 @@ void Emitter::emit_relayout(const Node& node) {
   const size_t kept = buffer.axes.size() - node.group.size();
   for (size_t i = 0; i < kept; ++i) {
     const OpenLoop* loop = open_loop(buffer.axes[i]);
+    if (!loop) {
+      refuse(node.span, "a reshaped value is read outside of the loops over its other dimensions");
+      return;
+    }
     address.offset.terms.push_back({loop->var, buffer.strides[i]});
     if (loop->lanes > 1) address.stride += buffer.strides[i];
   }
@@ -254,7 +276,7 @@ Status Emitter::emit_node(NodeId n) {
       stmt.dst = reg;
       stmt.affine = std::move(affine);
       for (const auto& [axis, scale] : node.index.lanes) {
-        if (open_loop(axis)->lanes > 1) stmt.stride += scale;
+        if (const OpenLoop* loop = open_loop(axis); loop && loop->lanes > 1) stmt.stride += scale;
       }
       define(v, reg);
       break;
@@ -353,6 +375,7 @@ Result<ir::KernelLaunch> Emitter::run() {
     open_tile(axis.block, begin, end, regs_[static_cast<size_t>(graph_.begins[i])]);
   }
   HC_TRY(emit_container(0));
+  if (refusal_) return *refusal_;
   return std::move(out_);
 }
 

@@ -157,7 +157,7 @@ void Emitter::accumulate(const Node& node) {
   const ValId result = node.results[0];
   const auto it = std::find_if(reductions_.rbegin(), reductions_.rend(),
                                [&](const Reduction& r) { return graph_.node(r.node).results[0] == result; });
-  HC_CHECK(it != reductions_.rend(), "a reduction stands outside of its loop");
+  if (it == reductions_.rend()) return refuse(node.span, "a reduction stands outside of its loop");
   const RegId value = prepare(node, use(node.args[0]));
   const OpenLoop* loop = open_loop(node.axis);
   if (!it->inner.empty()) {

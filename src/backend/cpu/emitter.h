@@ -46,12 +46,16 @@ class Emitter {
   template <typename Body>
   void emit_loop(ir::Stmt loop, Body body);
 
+  /// Remembers why this launch cannot be written; run() returns the first reason.
+  void refuse(const diag::Span& span, std::string why);
+  diag::Span span_of(ValId v) const;
+
   // values
   int lanes_of(const std::vector<AxisId>& axes) const;
   ir::RegId use(ValId v);
   void define(ValId v, ir::RegId reg);
   const Buffer& buffer_of(ValId v) const;
-  ir::Address buffer_address(const Buffer& buffer) const;
+  ir::Address buffer_address(const Buffer& buffer);
   ir::RegId load_buffer(const Buffer& buffer, DType dtype, const std::vector<AxisId>& axes);
   void store_buffer(const Buffer& buffer, ir::RegId value);
   ir::Address address_of(const Index& index, bool vector);
@@ -104,6 +108,7 @@ class Emitter {
   ir::KernelLaunch out_;
   std::vector<ir::Stmt>* current_ = nullptr;
   Buffers buffers_;
+  std::optional<Diagnostic> refusal_;
   std::vector<ir::RegId> regs_;  // by ValId
   std::vector<ValId> defined_;   // in order, for scopes
   std::vector<OpenLoop> loops_;
