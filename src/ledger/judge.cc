@@ -167,9 +167,8 @@ Comparison compare_one(const Case& c, const std::vector<Item>& items, const std:
   CompareRules rules;
   rules.limit = c.variant.target * (1 - criteria.margin);
   rules.rate_tolerance = criteria.rate_tolerance;
-  const double looks = static_cast<double>(std::max<size_t>(criteria.looks.size(), 1));
   const int opened = confirming ? announced(c.evidence.view(), c.variant.name, items.front().subject) : 1;
-  rules.alpha = criteria.alpha / looks * std::ldexp(1.0, 1 - std::max(opened, 1));
+  rules.alpha = look_alpha(criteria, opened);
   if (!confirming) return compare_pairs(pairs, rules);
   const int look = look_for(criteria.looks, pairs.size());
   if (pooled == 1 && look > 0) pairs.resize(static_cast<size_t>(look));

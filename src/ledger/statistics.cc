@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <mutex>
 #include <numeric>
 
 namespace hc::ledger {
@@ -18,10 +16,11 @@ constexpr int kExactRanks = 40;     ///< the rank distribution is counted exactl
 constexpr size_t kLeastFast = 4;    ///< fast-mode processes that each arm must show
 constexpr double kSplitSigmas = 5;  ///< a gap this many robust sigmas wide separates two modes
 
-double median_of_sorted(const std::vector<double>& sorted) {
-  const size_t n = sorted.size();
-  if (n == 0) return std::numeric_limits<double>::quiet_NaN();
-  return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
+/// The value of a rank, counted from 0; the order of `values` is changed.
+double ranked(std::vector<double>& values, size_t rank) {
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(rank);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
 }
 
 /// Continued fraction of the incomplete beta function (modified Lentz).
@@ -62,6 +61,7 @@ double quantile(double p, double reach, Cdf cdf) {
   double low = -reach, high = reach;
   for (int i = 0; i < 200; ++i) {
     const double middle = 0.5 * (low + high);
+    if (middle == low || middle == high) return middle;  // neighbours: halving further changes nothing
     (cdf(middle) < p ? low : high) = middle;
   }
   return 0.5 * (low + high);
@@ -121,8 +121,11 @@ Split split_pairs(const std::vector<PairTimes>& pairs) {
 }  // namespace
 
 double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return median_of_sorted(values);
+  const size_t n = values.size();
+  if (n == 0) return std::numeric_limits<double>::quiet_NaN();
+  const double upper = ranked(values, n / 2);
+  if (n % 2) return upper;
+  return 0.5 * (*std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(n / 2)) + upper);
 }
 
 double robust_sigma(const std::vector<double>& values) {
@@ -194,13 +197,17 @@ Estimate hodges_lehmann(const std::vector<double>& differences, double alpha) {
   for (size_t i = 0; i < differences.size(); ++i) {
     for (size_t j = i; j < differences.size(); ++j) walsh.push_back(0.5 * (differences[i] + differences[j]));
   }
-  std::sort(walsh.begin(), walsh.end());
-  out.value = median_of_sorted(walsh);
+  out.value = median(walsh);
   const int c = wilcoxon_critical(out.n, alpha);
   if (c < 0) return out;
-  out.lower = walsh[static_cast<size_t>(c)];
-  out.upper = walsh[walsh.size() - 1 - static_cast<size_t>(c)];
+  out.lower = ranked(walsh, static_cast<size_t>(c));
+  out.upper = ranked(walsh, walsh.size() - 1 - static_cast<size_t>(c));
   return out;
+}
+
+double look_alpha(const Criteria& criteria, int runs) {
+  const double looks = static_cast<double>(std::max<size_t>(criteria.looks.size(), 1));
+  return criteria.alpha / looks * std::ldexp(1.0, 1 - std::max(runs, 1));
 }
 
 Comparison compare_pairs(const std::vector<PairTimes>& pairs, const CompareRules& rules) {

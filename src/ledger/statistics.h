@@ -42,6 +42,10 @@ struct CompareRules {
   double rate_tolerance = 0.2;
 };
 
+/// Level of one look of the `runs`-th confirming run: that of the first run is spread over all agreed looks, and each
+/// further run, pooled with those before, spends half of what the one before did. Together they stay below 2 alpha.
+double look_alpha(const Criteria& criteria, int runs);
+
 /// Candidate against one baseline: ratio = baseline time / candidate time, above 1 when the candidate is faster.
 struct Comparison {
   double ratio = 0, lcb = 0, ucb = 0;  ///< ucb may be infinite
