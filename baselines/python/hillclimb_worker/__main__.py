@@ -188,10 +188,19 @@ def digest(tensors):
 
 
 def loaded_files():
-    """Files of loaded modules outside the standard library and site-packages: what a frozen tree must cover."""
-    roots = tuple(p for p in (sys.prefix, sys.base_prefix) if p)
+    """Files of loaded modules that no installed package brought: what a frozen tree must cover."""
+    installed = tuple(p for p in sys.path if p and any(name.endswith(".dist-info") for name in listed(p)))
+    roots = (sys.prefix, sys.base_prefix, *installed)
     files = (getattr(m, "__file__", None) for m in list(sys.modules.values()))
-    return sorted({f for f in files if f and not f.startswith(roots) and "site-packages" not in f and "dist-packages" not in f})
+    return sorted({f for f in files if f and os.path.isabs(f) and not f.startswith(roots)})
+
+
+def listed(folder):
+    """Names in a folder, none when it cannot be read."""
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def main():
