@@ -96,6 +96,11 @@ TEST(Sim, TheBestOfTenNominationsLiesAndItsConfirmationDoesNot) {
   EXPECT_LE(confirmed.pass_share(), 0.05) << words(confirmed);
 }
 
+TEST(Sim, TenSlowCandidatesAreAllRefused) {
+  const Rates slow = study_many_candidates(0.985, 10, kCampaigns / 3, first_seed);
+  EXPECT_LE(slow.pass_share(), 0.05) << words(slow);
+}
+
 TEST(Sim, ExtensionsTogetherStayBelowTwiceTheLevel) {
   for (const char* name : {"iid", "process-variance", "h200-copy-16MB"}) {
     const Rates limit = study_extensions(world(name), 0.99, 4, kCampaigns, first_seed);

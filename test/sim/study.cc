@@ -102,6 +102,17 @@ Rates study_best_nomination(double ratio, int tries, bool confirmed, int campaig
   });
 }
 
+Rates study_many_candidates(double ratio, int candidates, int campaigns, uint64_t first_seed) {
+  return repeat(campaigns, first_seed, [&](uint64_t seed) {
+    Machine machine(world("process-variance"), ratio, seed);
+    Outcome last;
+    for (int i = 0; i < candidates && last.verdict != ledger::Verdict::pass; ++i) {
+      last = confirm(machine, twenty_pairs());
+    }
+    return last;
+  });
+}
+
 Rates study_extensions(const WorldSpec& spec, double ratio, int extensions, int campaigns, uint64_t first_seed) {
   const ledger::Criteria criteria;  // one look at ten pairs
   return repeat(campaigns, first_seed, [&](uint64_t seed) {

@@ -41,6 +41,8 @@ Rates repeat(int campaigns, uint64_t first_seed, const std::function<Outcome(uin
 Rates study(const WorldSpec& spec, double ratio, const ledger::Criteria& criteria, int campaigns, uint64_t first_seed);
 /// The best of `tries` nominations of one candidate is recorded and passes if it is at least the limit.
 Rates study_best_nomination(double ratio, int tries, bool confirmed, int campaigns, uint64_t first_seed);
+/// Confirms `candidates` different candidates of the same true ratio, each with a level of its own, until one passes.
+Rates study_many_candidates(double ratio, int candidates, int campaigns, uint64_t first_seed);
 /// Campaigns at `ratio` with up to `extensions` further runs.
 Rates study_extensions(const WorldSpec& spec, double ratio, int extensions, int campaigns, uint64_t first_seed);
 /// Twelve variants whose geometric mean is `ratio`, ten pairs each: PASS when the lower bound reaches `least`.

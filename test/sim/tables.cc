@@ -8,6 +8,7 @@ namespace {
 
 /// A share in percent: 0, <0.1, or with as many digits as the number of campaigns carries.
 std::string percent(double share) {
+  if (share > 0.99 && share < 1) return fmt::format("{:.1f}", 100 * share);
   if (share == 0) return "0";
   if (share < 0.001) return "<0.1";
   return share < 0.1 ? fmt::format("{:.1f}", 100 * share) : fmt::format("{:.0f}", 100 * share);
@@ -34,18 +35,24 @@ std::string study_rows(int campaigns, uint64_t first_seed) {
     out += fmt::format("| {} | {} |\n", question, percent(rates.pass_share()));
   };
   for (const int tries : {1, 3, 10, 30}) {
-    row(fmt::format("true 0.985, the best of {} single pairs is believed (point rule)", tries),
+    row(fmt::format("true 0.985, the best of {} single {} believed (point rule)", tries,
+                    tries == 1 ? "pair is" : "pairs is"),
         study_best_nomination(0.985, tries, false, campaigns, first_seed));
   }
   row("true 0.985, the best of 10 only nominates and fresh pairs confirm",
       study_best_nomination(0.985, 10, true, campaigns, first_seed));
+  for (const double ratio : {0.985, 0.99}) {
+    row(fmt::format("ten different candidates, all truly {:.3g}, each confirmed until one passes", ratio),
+        study_many_candidates(ratio, 10, campaigns, first_seed));
+  }
   for (const int extensions : {0, 1, 4, 8}) {
-    row(fmt::format("true 0.99 (the limit itself), one look at 10 pairs, then {} more runs of 10 pooled with it",
-                    extensions),
+    row(fmt::format(
+            "true 0.99 (the limit itself), one look at 10 pairs, then up to {} further runs of 10 pooled with it",
+            extensions),
         study_extensions(world("process-variance"), 0.99, extensions, campaigns, first_seed));
   }
   for (const double ratio : {0.98, 0.985, 0.99, 1.0}) {
-    row(fmt::format("geometric mean of 12 variants at {:.3g}: its lower bound reaches 0.99", ratio),
+    row(fmt::format("geometric mean of 12 variants at {:.3f}: its lower bound reaches 0.99", ratio),
         study_geomean(ratio, 0.99, campaigns / 4, first_seed));
   }
   return out;
