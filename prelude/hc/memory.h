@@ -89,6 +89,13 @@ HCV_INLINE bool is_aligned(const void* p, int bytes) {
   return ((uintptr_t)p & (uintptr_t)((bytes < HCV_BYTES ? bytes : HCV_BYTES) - 1)) == 0;
 }
 
+/// Elements from p up to the next address that is_aligned() accepts.
+template <class T>
+HCV_INLINE int64_t lanes_to_alignment(const T* p, int bytes) {
+  const int unit = bytes < HCV_BYTES ? bytes : HCV_BYTES;
+  return int64_t((-(uintptr_t)p & (uintptr_t)(unit - 1)) / sizeof(T));
+}
+
 /// base[index[i]] in each lane.
 template <class T, class I, int N>
 HCV_INLINE vec<T, N> gather(const T* base, vec<I, N> index) {

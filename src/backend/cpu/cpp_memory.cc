@@ -1,6 +1,8 @@
 // Kernel IR to C++: addresses, loads and stores.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "backend/cpu/buffers.h"
 #include "backend/cpu/cpp_printer.h"
 
@@ -125,7 +127,7 @@ std::string LaunchPrinter::store_text(const Stmt& stmt, int copy) {
   if (stmt.mask != kNone) return fmt::format("hcv::store_where({}, {}, {});", p, bits, mask(stmt, copy, bounded));
   if (bounded && mode_.partial) return fmt::format("hcv::store_n({}, {}, {});", p, bits, mode_.count);
   const std::string plain = fmt::format("hcv::store({}, {});", p, bits);
-  if (!stmt.streaming || mode_.aligned.empty()) return plain;
+  if (std::find(mode_.streams.begin(), mode_.streams.end(), &stmt) == mode_.streams.end()) return plain;
   return fmt::format("if ({}) hcv::stream({}, {}); else {}", mode_.aligned, p, bits, plain);
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "backend/cpu/buffers.h"
 
@@ -46,6 +47,9 @@ void LaunchPrinter::scan(const std::vector<Stmt>& stmts, bool in_vector) {
       tiles_ *= (stmt.end.constant - stmt.begin.constant + stmt.step - 1) / stmt.step;
     }
     if (stmt.op == KernelOp::elementwise) note_divisor(stmt);
+    if (stmt.op == KernelOp::loop && stmt.begin.is_constant()) {
+      steps_[stmt.dst] = std::gcd(stmt.begin.constant, stmt.step);
+    }
     const bool vector = in_vector || (stmt.op == KernelOp::loop && stmt.level == Level::vector);
     scan(stmt.body, vector);
     scan(stmt.otherwise, vector);
@@ -345,16 +349,15 @@ void LaunchPrinter::loop(const Stmt& stmt) {
   line("}");
 }
 
-void LaunchPrinter::vector_body(const Stmt& stmt, int copies, bool partial) {
+/// One round of a vector loop; `count` is the C++ number of valid lanes, empty when all are.
+void LaunchPrinter::vector_body(const Stmt& stmt, int copies, const std::string& count) {
   const Mode outer = mode_;
   mode_.loop = &stmt;
   mode_.copies = copies;
-  mode_.partial = partial;
+  mode_.partial = !count.empty();
   mode_.count = fmt::format("n{}", stmt.dst);
   ++indent_;
-  if (partial)
-    line(
-        fmt::format("[[maybe_unused]] const int64_t {} = {} - {};", mode_.count, affine(stmt.valid), scalar(stmt.dst)));
+  if (mode_.partial) line(fmt::format("[[maybe_unused]] const int64_t {} = {};", mode_.count, count));
   body(stmt.body);
   --indent_;
   mode_ = outer;
@@ -364,20 +367,20 @@ void LaunchPrinter::vector_body(const Stmt& stmt, int copies, bool partial) {
 void LaunchPrinter::vector_loop(const Stmt& stmt) {
   const std::string var = scalar(stmt.dst), valid = affine(stmt.valid);
   const int64_t lanes = stmt.step;
-  const bool known = stmt.begin.is_constant() && stmt.valid.is_constant();
-  const int64_t count = known ? stmt.valid.constant - stmt.begin.constant : -1;
   line("{");
   ++indent_;
   line(fmt::format("int64_t {} = {};", var, affine(stmt.begin)));
-  const bool was_aligned = !mode_.aligned.empty();
-  if (const Stmt* stream = first_stream(stmt.body); stream && !was_aligned) open_stream(stmt, *stream);
+  const Mode outer = mode_;
+  const bool peeled = open_streams(stmt);
+  const bool known = !peeled && stmt.begin.is_constant() && stmt.valid.is_constant();
+  const int64_t count = known ? stmt.valid.constant - stmt.begin.constant : -1;
   int64_t left = count;
   for (int copies : {stmt.unroll, 1}) {
     const int64_t width = lanes * copies;
     if (copies == 1 && stmt.unroll == 1 && left != count) continue;
     if (known && left < width) continue;
     line(fmt::format("for (; {0} + {1} <= {2}; {0} += {1}) {{", var, width, valid));
-    vector_body(stmt, copies, false);
+    vector_body(stmt, copies, "");
     line("}");
     if (known) left %= width;
     if (stmt.unroll == 1) break;
@@ -387,30 +390,12 @@ void LaunchPrinter::vector_loop(const Stmt& stmt) {
     const std::string end = affine(stmt.end);
     line(more ? fmt::format("for (; {0} < {1}; {0} += {2}) {{", var, end, lanes)
               : fmt::format("if ({} < {}) {{", var, end));
-    vector_body(stmt, 1, true);
+    vector_body(stmt, 1, fmt::format("{} - {}", valid, var));
     line("}");
   }
-  mode_.aligned.clear();
+  mode_ = outer;
   --indent_;
   line("}");
-}
-
-const Stmt* LaunchPrinter::first_stream(const std::vector<Stmt>& stmts) const {
-  for (const Stmt& stmt : stmts) {
-    if (stmt.streaming) return &stmt;
-    if (const Stmt* inner = first_stream(stmt.body)) return inner;
-  }
-  return nullptr;
-}
-
-/// Streaming stores need aligned addresses: a bool of the loop says whether it has them.
-void LaunchPrinter::open_stream(const Stmt& loop, const Stmt& store) {
-  bool first_level = false;
-  for (const Stmt& stmt : loop.body) first_level = first_level || &stmt == &store;
-  if (!first_level) return;
-  mode_.aligned = fmt::format("aligned{}", loop.dst);
-  const int64_t bytes = loop.step * dtype_bytes(memory_dtype(store.address));
-  line(fmt::format("const bool {} = hcv::is_aligned({}, {});", mode_.aligned, pointer(store.address, 0, 0), bytes));
 }
 
 void LaunchPrinter::branch(const Stmt& stmt) {

@@ -27,7 +27,8 @@ class LaunchPrinter {
     int copies = 1;                  ///< vectors side by side
     bool partial = false;            ///< only the first `count` lanes are valid
     std::string count;
-    std::string aligned;  ///< a C++ bool: streaming stores may be used; empty: they may not
+    std::string aligned;                   ///< a C++ bool: `streams` go past the caches
+    std::vector<const ir::Stmt*> streams;  ///< streaming stores whose addresses the open loop has looked at
   };
 
   void scan(const std::vector<ir::Stmt>& body, bool in_vector);
@@ -57,8 +58,9 @@ class LaunchPrinter {
   void collapse_position(const ir::Stmt& stmt, const ir::Stmt& made);
   void loop(const ir::Stmt& stmt);
   void vector_loop(const ir::Stmt& stmt);
-  void vector_body(const ir::Stmt& stmt, int copies, bool partial);
-  void open_stream(const ir::Stmt& loop, const ir::Stmt& store);
+  void vector_body(const ir::Stmt& stmt, int copies, const std::string& count);
+  bool open_streams(const ir::Stmt& loop);
+  bool peel(const ir::Stmt& loop, const ir::Stmt& store);
   void branch(const ir::Stmt& stmt);
 
   DType memory_dtype(const ir::Address& address) const;
@@ -66,8 +68,6 @@ class LaunchPrinter {
   /// Lanes that take part in an access, as a C++ mask, or empty for all.
   std::string mask(const ir::Stmt& stmt, int copy, bool bounded);
   std::string gather_index(const ir::Address& address, int copy, int lanes) const;
-  std::string valid_count(int copy) const;
-  const ir::Stmt* first_stream(const std::vector<ir::Stmt>& body) const;
 
   const ir::KernelProgram& program_;
   const ir::KernelLaunch& launch_;
@@ -79,6 +79,7 @@ class LaunchPrinter {
   bool streams_ = false;
   std::set<int32_t> storages_, written_;
   std::vector<const ir::Stmt*> accumulators_;  // by register
+  std::map<ir::RegId, int64_t> steps_;         // loop variables: all their values are multiples of this
   std::set<ir::RegId> vars_;
   std::map<ir::RegId, int> divisors_;  // scalars that divide vectors
   std::set<ir::RegId> crossing_;       // accumulators made outside of vector loops: their lanes take turns
