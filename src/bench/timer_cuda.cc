@@ -390,7 +390,10 @@ void hillclimb_timer_cuda_close(HillclimbTimerCuda* t) {
   if (t->scratch) t->cu->cuMemFree_v2(t->scratch);
   if (t->flag) t->cu->cuMemFreeHost(t->flag);
   if (t->module) t->cu->cuModuleUnload(t->module);
-  if (t->owns_context) t->cu->cuDevicePrimaryCtxRelease_v2(t->device);
+  if (t->owns_context) {
+    t->cu->cuCtxSetCurrent(nullptr);  // the released context must not be found by the next open
+    t->cu->cuDevicePrimaryCtxRelease_v2(t->device);
+  }
   delete t;
 }
 
