@@ -117,7 +117,11 @@ TEST(Golden, TileIr) {
     ASSERT_TRUE(program.ok()) << diag::render(program.error());
     const Status valid = ir::verify(program.value());
     EXPECT_TRUE(valid.ok()) << diag::render(valid.error());
-    expect_golden(kRoot + "/" + stem + ".tile", ir::print(program.value()));
+    const std::string text = ir::print(program.value());
+    expect_golden(kRoot + "/" + stem + ".tile", text);
+    const Result<ir::Program> again = ir::parse(std::make_shared<diag::Source>(stem, text));
+    ASSERT_TRUE(again.ok()) << diag::render(again.error());
+    EXPECT_EQ(ir::print(again.value()), text);
   }
 }
 
