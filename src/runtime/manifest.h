@@ -1,4 +1,4 @@
-// What a compiled kernel needs to be launched: the shared object, its entry and its storages. No compiler is needed to use it.
+// What a launch of a compiled kernel needs: the shared object, its entry and its storages; no compiler.
 #pragma once
 
 #include <string>
@@ -21,14 +21,15 @@ struct StorageInfo {
   bool returned = false;  ///< a returned tensor lies in it
 };
 
-/// A compiled kernel on disk. Entry: `extern "C" void NAME(void* const* storages)`; one call does everything from inputs to outputs.
+/// A compiled kernel on disk. Entry: `extern "C" void NAME(void* const* storages)`; one call does everything from
+/// inputs to outputs.
 struct Manifest {
   std::string kernel;
   std::string entry = "hc_call";
-  std::string shared_object;             ///< absolute path
+  std::string shared_object;  ///< absolute path
   std::string source_sha256;
-  std::string config;                    ///< canonical text
-  std::vector<std::string> args;         ///< argument texts, tensors with their distributions
+  std::string config;             ///< canonical text
+  std::vector<std::string> args;  ///< argument texts, tensors with their distributions
   std::vector<StorageInfo> storages;
 };
 

@@ -24,10 +24,11 @@ struct Header {
   std::string text;
 };
 
-/// Compiles `source` (in a child process, killed after limit_s) into CACHE/<hash of source, headers, flags, compiler>.so;
-/// a second call with the same text is a look-up. compile_failed carries the compiler's words.
-Result<std::string> build_shared_object(const Toolchain& toolchain, const std::string& source, const std::vector<Header>& headers,
-                                        const std::string& cache_folder, double limit_s);
+/// Compiles `source` (in a child process, killed after limit_s) into CACHE/<hash of source, headers, flags,
+/// compiler>.so; a second call with the same text is a look-up. compile_failed carries the compiler's words.
+Result<std::string> build_shared_object(const Toolchain& toolchain, const std::string& source,
+                                        const std::vector<Header>& headers, const std::string& cache_folder,
+                                        double limit_s);
 
 /// A loaded shared object; unloaded at destruction.
 class LoadedKernel {
