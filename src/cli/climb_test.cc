@@ -24,7 +24,7 @@ const char* const kKernel =
     "    return out\n";
 const char* const kTask =
     "name = \"tiny\"\nkernel = \"k.py:softmax\"\nbackend = \"cpu\"\nbytes = \"2 * 4 * m * n\"\n\n[inputs]\n"
-    "x = \"f32[{m},{n}]\"\n\n[[variant]]\nname = \"t1\"\nm = 64\nn = 96\n\n[[variant]]\nname = \"t2\"\nm = 33\nn = "
+    "x = \"f32[{m},{n}]\"\n\n[[variant]]\nname = \"t1\"\nm = 256\nn = 512\n\n[[variant]]\nname = \"t2\"\nm = 33\nn = "
     "40\n\n"
     "[[baseline]]\nname = \"onednn\"\nworker = \"onednn\"\noperation = \"softmax\"\n\n"
     "[criteria]\ngeomean_min = 1.0\n\n[effort]\npairs = 5\nmax_candidates = 5\nblocks = 3\nblock_seconds = 0.001\n";

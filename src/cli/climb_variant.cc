@@ -19,6 +19,7 @@ constexpr double kNearBest = 1.02;
 constexpr int kCeilingPairs = 3;
 constexpr double kLockWait = 1800;
 constexpr int64_t kCheckSamples = 4096;
+constexpr int64_t kBlockLaunches = 200;  ///< each is preceded by an eviction that costs more than a small kernel
 
 /// A fresh seed per variant from one that a person can type again.
 uint64_t variant_seed(uint64_t seed, const std::string& variant) {
@@ -37,6 +38,7 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.pairs = pairs;
   plan.time.blocks = task_.effort.blocks;
   plan.time.min_block_s = task_.effort.block_seconds;
+  plan.time.max_launches = kBlockLaunches;
   plan.on_pair = [this, label = work.label, what, pairs](int done) {
     progress_.now(fmt::format("{}  {}: {} of {} pairs", label, what, done, pairs));
   };

@@ -23,6 +23,9 @@ constexpr double kUnstableSpread = 1.0;  ///< of a candidate's own rounds, relat
 constexpr double kQuietSpread = 0.25;    ///< of the anchor's rounds
 constexpr int kRounds = 3;
 constexpr int kMoreRounds = 7;
+constexpr int64_t kScreenLaunches =
+    40;  ///< per visit; each is preceded by an eviction that costs more than a small kernel
+constexpr int64_t kFinalLaunches = 150;
 constexpr double kLockWait = 600;
 constexpr int kFinalRounds = 3;
 
@@ -140,6 +143,7 @@ bench::PrepareRequest CpuEvaluator::prepare_request(const Built& built) const {
 void CpuEvaluator::time_one(const Built& built, int rounds, Evaluation* evaluation, double* anchor_seconds) {
   bench::ScreenPlan plan;
   plan.rounds = rounds;
+  plan.time.max_launches = kScreenLaunches;
   const Result<bench::Screened> result = screener_.time(prepare_request(built), plan);
   if (!result.ok()) {
     *evaluation = fallen(Outcome::crashed, result.error().message);
@@ -238,7 +242,7 @@ std::optional<double> CpuEvaluator::fresh_seconds(const Built& built, std::strin
     *why = prepared.error().message;
     return std::nullopt;
   }
-  const auto timed = worker.value()->time({.blocks = 3});
+  const auto timed = worker.value()->time({.blocks = 3, .max_launches = kFinalLaunches});
   if (!timed.ok()) {
     *why = timed.error().message;
     return std::nullopt;

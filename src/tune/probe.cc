@@ -31,14 +31,9 @@ ProbeSetup probe_setup_from_json(const Json& json) {
 }
 
 Json to_json(const ProbeRequest& r) {
-  return {{"manifest", r.manifest_path},
-          {"files", r.files},
-          {"oracle", r.oracle},
-          {"config", r.config},
-          {"limit_s", r.limit_s},
-          {"save_folder", r.save_folder},
-          {"hash", r.hash},
-          {"summary", r.summary}};
+  return {{"manifest", r.manifest_path},  {"files", r.files},   {"storages", r.storages},
+          {"oracle", r.oracle},           {"config", r.config}, {"limit_s", r.limit_s},
+          {"save_folder", r.save_folder}, {"hash", r.hash},     {"summary", r.summary}};
 }
 
 ProbeRequest probe_request_from_json(const Json& json) {

@@ -196,6 +196,9 @@ ProbeAnswer judge(const ir::Program& program, const std::vector<ExpectedTensor>&
         [&](int64_t number) { return storage_offset(tensor, number); }, &comparison);
   }
   conclude(comparison, &answer);
+  if (!expected.empty() && comparison.checked == 0) {
+    return failed(Diagnostic{Code::internal, "not a single element of the outputs was compared"});
+  }
   for (const TensorBuffer& own : buffers.own) {
     if (!own.data() || !request.hash) continue;
     const auto bytes = static_cast<size_t>(own.spec().numel() * dtype_bytes(own.spec().dtype));
@@ -250,7 +253,7 @@ ProbeAnswer Server::run_files(const Subject& subject, const ProbeRequest& reques
   }
   ProbeAnswer answer;
   conclude(comparison, &answer);
-  if (comparison.checked == 0) return failed(file_trouble("no output", "there is nothing to compare"));
+  if (comparison.checked == 0) return failed(file_trouble("none of the outputs", "there is nothing to compare"));
   return answer;
 }
 
