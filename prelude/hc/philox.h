@@ -25,18 +25,36 @@ HCV_INLINE W philox_word(uint64_t seed, W offset) {
 }
 inline constexpr float kUniformScale = 4.6566127342e-10f;
 
+/// x as it is, but no longer seen to be a product: the compiler must round it and not fuse it into a sum.
+template <class T>
+HCV_INLINE T rounded(T x) {
+#if defined(__x86_64__)
+  asm("" : "+x"(x));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x));
+#endif
+  return x;
+}
+template <int N>
+HCV_INLINE vec<float, N> rounded(vec<float, N> x) {
+  if constexpr (vec<float, N>::split)
+    return vec<float, N>(rounded(x.lo), rounded(x.hi));
+  else
+    return vec<float, N>(rounded(x.v));
+}
+
 }  // namespace detail
 
 /// Uniform in [0, 1): word 0 for key `seed` and counter `offset`, as int32 with negatives complemented, scaled.
 HCV_INLINE float rand_f32(uint64_t seed, int64_t offset) {
   const int32_t word = int32_t(uint32_t(detail::philox_word(seed, uint64_t(offset))));
-  return float(word < 0 ? ~word : word) * detail::kUniformScale;
+  return detail::rounded(float(word < 0 ? ~word : word) * detail::kUniformScale);
 }
 template <int N>
 HCV_INLINE vec<float, N> rand_f32(uint64_t seed, vec<int64_t, N> offset) {
   using I = vec<int32_t, N>;
   const I word = convert<int32_t>(detail::philox_word(seed, bit_cast<uint64_t>(offset)));
-  return convert<float>(word ^ (word >> 31)) * vec<float, N>(detail::kUniformScale);
+  return detail::rounded(convert<float>(word ^ (word >> 31)) * vec<float, N>(detail::kUniformScale));
 }
 
 }  // namespace hcv

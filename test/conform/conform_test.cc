@@ -17,7 +17,7 @@ namespace hc::conform {
 namespace {
 
 struct Case {
-  const char* kernel;
+  const char* kernel;  ///< file:name; the file is in kernels/, or features.py beside this test
   std::vector<const char*> args;
 };
 
@@ -47,6 +47,23 @@ const std::vector<Case> kCases = {
     {"geglu.py:geglu_bwd", {"f16[5,41]", "f16[5,41]", "f16[5,41]"}},
     {"swiglu.py:swiglu_fwd", {"bf16[3,37]", "bf16[3,37]"}},
     {"swiglu.py:swiglu_bwd", {"f32[7,59]", "f32[7,59]", "f32[7,59]"}},
+    {"features.py:positions", {"f32[7,131]"}},
+    {"features.py:positions", {"i32[5,33]"}},
+    {"features.py:column_positions", {"f64[33,21]"}},
+    {"features.py:columns", {"f32[23,37]"}},
+    {"features.py:columns_by_blocks", {"bf16[37,53]"}},
+    {"features.py:truths", {"f32[9,77]"}},
+    {"features.py:transposed", {"f32[13,29]@(1,13)", "f32[29,13]"}},
+    {"features.py:shifted", {"f32[7,45]"}},
+    {"features.py:in_place", {"f32[7,45]"}},
+    {"features.py:integers", {"i64[9,19]=range(-50,50)", "i64[9,19]=range(0,7)"}},
+    {"features.py:integers", {"i16[9,19]=range(-50,50)", "i16[9,19]=range(0,7)"}},
+    {"features.py:branches", {"f32[9,41]", "f32[9]"}},
+    {"features.py:swaps", {"f32[5,41]"}},
+    {"features.py:outer", {"f32[9]", "f32[41]"}},
+    {"features.py:folded", {"f32[9,20]"}},
+    {"features.py:cube", {"f32[3,17,21]"}},
+    {"features.py:noise", {"f32[9,20]", "7"}},
 };
 
 /// Storages of one run: the inputs as they were, and the memory that the kernel works on.
@@ -114,7 +131,8 @@ TEST_P(Conform, RandomConfigsAgreeWithTheOracle) {
   const std::string words = test.kernel;
   const size_t colon = words.find(':');
   compile::Request request;
-  const auto module = lang::parse_file(std::string(HC_SOURCE_DIR) + "/kernels/" + words.substr(0, colon));
+  const std::string folder = words.starts_with("features.py") ? "/test/conform/" : "/kernels/";
+  const auto module = lang::parse_file(HC_SOURCE_DIR + folder + words.substr(0, colon));
   ASSERT_TRUE(module) << diag::render(module.error());
   request.module = module.value();
   request.kernel = words.substr(colon + 1);
