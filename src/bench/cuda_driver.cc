@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -37,10 +38,24 @@ const Opened& driver() {
 }
 
 /// nvmlProcessInfo_t of NVML's version 3 call.
-struct NvmlProcess {
+struct ProcessRow {
   unsigned pid;
   unsigned long long used_bytes;
   unsigned gpu_instance, compute_instance;
+};
+
+/// nvmlMemory_v2_t; `version` is its size and 2 in the high byte.
+struct MemoryRow {
+  unsigned version = static_cast<unsigned>(sizeof(MemoryRow)) | 2u << 24;
+  unsigned long long total = 0, reserved = 0, free = 0, used = 0;
+};
+
+/// nvmlMemory_t and nvmlUtilization_t.
+struct PlainMemoryRow {
+  unsigned long long total = 0, free = 0, used = 0;
+};
+struct UtilizationRow {
+  unsigned gpu = 0, memory = 0;
 };
 
 struct NvmlTable {
@@ -60,7 +75,14 @@ struct NvmlTable {
   int (*persistence_mode)(void*, int*) = nullptr;
   int (*compute_mode)(void*, int*) = nullptr;
   int (*mig_mode)(void*, unsigned*, unsigned*) = nullptr;
-  int (*processes)(void*, unsigned*, NvmlProcess*) = nullptr;
+  int (*processes)(void*, unsigned*, ProcessRow*) = nullptr;
+  int (*memory)(void*, MemoryRow*) = nullptr;
+  int (*plain_memory)(void*, PlainMemoryRow*) = nullptr;
+  int (*utilization)(void*, UtilizationRow*) = nullptr;
+  int (*name)(void*, char*, unsigned) = nullptr;
+  int (*count)(unsigned*) = nullptr;
+  int (*by_index)(unsigned, void**) = nullptr;
+  int (*uuid)(void*, char*, unsigned) = nullptr;
 };
 
 NvmlTable open_nvml() {
@@ -87,6 +109,13 @@ NvmlTable open_nvml() {
   find(t.compute_mode, "nvmlDeviceGetComputeMode");
   find(t.mig_mode, "nvmlDeviceGetMigMode");
   find(t.processes, "nvmlDeviceGetComputeRunningProcesses_v3");
+  find(t.memory, "nvmlDeviceGetMemoryInfo_v2");
+  find(t.plain_memory, "nvmlDeviceGetMemoryInfo");
+  find(t.utilization, "nvmlDeviceGetUtilizationRates");
+  find(t.name, "nvmlDeviceGetName");
+  find(t.count, "nvmlDeviceGetCount_v2");
+  find(t.by_index, "nvmlDeviceGetHandleByIndex_v2");
+  find(t.uuid, "nvmlDeviceGetUUID");
   if (!t.init || t.init() != 0) t = {};
   return t;
 }
@@ -117,6 +146,31 @@ std::string cuda_error(CuResult result) {
   const char* name = nullptr;
   if (driver().table.cuGetErrorName && driver().table.cuGetErrorName(result, &name) == 0 && name) return name;
   return "CUDA error " + std::to_string(result);
+}
+
+std::string cuda_uuid_text(const unsigned char* bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
+    out += kHex[bytes[i] >> 4];
+    out += kHex[bytes[i] & 15];
+  }
+  return out;
+}
+
+std::vector<std::string> cuda_uuids() {
+  std::vector<std::string> out;
+  const CudaDriver* cu = cuda_driver(nullptr);
+  int count = 0;
+  if (!cu || cu->cuDeviceGetCount(&count) != 0) return out;
+  for (int i = 0; i < count; ++i) {
+    CuDevice device = 0;
+    unsigned char bytes[16] = {};
+    const bool known = cu->cuDeviceGet(&device, i) == 0 && cu->cuDeviceGetUuid_v2(bytes, device) == 0;
+    if (known) out.push_back(cuda_uuid_text(bytes));
+  }
+  return out;
 }
 
 Nvml::Nvml(const std::string& uuid) {
@@ -175,15 +229,54 @@ int Nvml::mig() const {
   return nvml().mig_mode && device_ && nvml().mig_mode(device_, &now, &later) == 0 ? static_cast<int>(now) : -1;
 }
 
+bool Nvml::processes(std::vector<NvmlProcess>* list) const {
+  list->clear();
+  std::vector<ProcessRow> rows(64);
+  unsigned count = static_cast<unsigned>(rows.size());
+  if (!nvml().processes || !device_ || nvml().processes(device_, &count, rows.data()) != 0) return false;
+  for (unsigned i = 0; i < count; ++i) list->push_back({rows[i].pid, rows[i].used_bytes});
+  return true;
+}
+
 int Nvml::other_processes() const {
-  std::vector<NvmlProcess> list(64);
-  unsigned count = static_cast<unsigned>(list.size());
-  if (!nvml().processes || !device_ || nvml().processes(device_, &count, list.data()) != 0) return -1;
+  std::vector<NvmlProcess> list;
+  if (!processes(&list)) return -1;
   int others = 0;
   // In containers the pids are the host's, so that this process may count as another: callers compare with a reading
   // taken before their context existed.
-  for (unsigned i = 0; i < count; ++i) others += list[i].pid != static_cast<unsigned>(::getpid());
+  for (const NvmlProcess& process : list) others += process.pid != ::getpid();
   return others;
+}
+
+uint64_t Nvml::used_bytes() const {
+  MemoryRow row;
+  if (nvml().memory && device_ && nvml().memory(device_, &row) == 0) return row.used;
+  PlainMemoryRow plain;
+  if (!nvml().plain_memory || !device_ || nvml().plain_memory(device_, &plain) != 0) return 0;
+  return plain.used - std::min(plain.used, plain.total / 100);
+}
+
+int Nvml::utilization() const {
+  UtilizationRow row;
+  return nvml().utilization && device_ && nvml().utilization(device_, &row) == 0 ? static_cast<int>(row.gpu) : -1;
+}
+
+std::string Nvml::name() const {
+  std::array<char, 96> text{};
+  return nvml().name && device_ && nvml().name(device_, text.data(), text.size()) == 0 ? text.data() : "";
+}
+
+std::vector<std::string> Nvml::uuids() {
+  std::vector<std::string> out;
+  unsigned count = 0;
+  if (!nvml().count || !nvml().by_index || !nvml().uuid || nvml().count(&count) != 0) return out;
+  for (unsigned i = 0; i < count; ++i) {
+    void* device = nullptr;
+    std::array<char, 96> text{};
+    const bool known = nvml().by_index(i, &device) == 0 && nvml().uuid(device, text.data(), text.size()) == 0;
+    if (known) out.push_back(text.data());
+  }
+  return out;
 }
 
 }  // namespace hc::bench

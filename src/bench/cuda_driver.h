@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace hc::bench {
 
@@ -64,6 +65,18 @@ const CudaDriver* cuda_driver(std::string* why);
 /// "CUDA_ERROR_..." of a result.
 std::string cuda_error(CuResult result);
 
+/// "GPU-xxxxxxxx-..." of the 16 bytes of a UUID.
+std::string cuda_uuid_text(const unsigned char* bytes);
+/// UUIDs of the devices that this process may use, as CUDA_VISIBLE_DEVICES says; empty without a driver. Makes no
+/// context.
+std::vector<std::string> cuda_uuids();
+
+/// A compute process that NVML lists; in a container the pid may be the host's.
+struct NvmlProcess {
+  int64_t pid = 0;
+  uint64_t used_bytes = 0;
+};
+
 /// What NVML tells of one device; opened by UUID so that CUDA_VISIBLE_DEVICES cannot confuse it.
 class Nvml {
  public:
@@ -86,6 +99,16 @@ class Nvml {
   int compute_mode() const;
   int mig() const;
   int other_processes() const;
+  /// False when the list cannot be read; in a container it may be empty although others compute.
+  bool processes(std::vector<NvmlProcess>* list) const;
+  /// Memory in use, without what the driver keeps for itself where NVML tells the two apart (otherwise without 1 % of
+  /// the total).
+  uint64_t used_bytes() const;
+  /// Percent of the last sample period in which a kernel ran; -1 unknown.
+  int utilization() const;
+  std::string name() const;
+  /// UUIDs of all devices that NVML knows, whatever CUDA_VISIBLE_DEVICES says.
+  static std::vector<std::string> uuids();
 
  private:
   void* device_ = nullptr;

@@ -204,12 +204,17 @@ PairRecord Campaign::run_pair(int index, int attempt) {
     pair.message =
         fmt::format("the canary moved by {:.1f} %, and {:.1f} % is the limit", 100 * distance, 100 * plan_.canary_band);
   }
+  if (const std::string why = plan_.intruder ? plan_.intruder() : ""; !why.empty()) {
+    pair.valid = false;
+    pair.rule = "foreign_process";
+    pair.message = why;
+  }
   return pair;
 }
 
 /// True when one arm fails again and again, so that repeating is of no use.
 bool Campaign::hopeless(const PairRecord& pair) {
-  if (pair.valid || pair.rule == "canary") {
+  if (pair.valid || pair.rule == "canary" || pair.rule == "foreign_process") {
     failures_in_a_row_ = 0;
     return false;
   }
@@ -282,7 +287,8 @@ CampaignRecord Campaign::run(const OnPair& on_pair) {
       record.failure = "wrong answer of " + arms_[static_cast<size_t>(wrong->arm)].name + ": " + wrong->verdict.message;
       break;
     }
-    if (hopeless(pair) || record.void_pairs > plan_.max_invalid) {
+    const bool taken = pair.rule == "foreign_process";  // the device is avoided from now on
+    if (taken || hopeless(pair) || record.void_pairs > plan_.max_invalid) {
       record.failure =
           fmt::format("{} pairs were void, the last by the rule {}: {}", record.void_pairs, pair.rule, pair.message);
       break;

@@ -60,7 +60,9 @@ struct PairPlan {
   /// Judges outputs with hashes not yet seen for this arm; their files are gone afterwards. Null: outputs are only
   /// hashed.
   std::function<Result<OutputVerdict>(const Arm& arm, const CheckReply& outputs)> verify;
-  /// Stands in for the canary in tests. Null: the real one.
+  /// Asked after each round, when no worker runs: why the device was not ours alone, or empty. Null: nobody shares it.
+  std::function<std::string()> intruder;
+  /// Stands in for the canary: a GPU's, or that of a test. Null: the processor's.
   std::function<CanaryReading()> canary;
 };
 
@@ -82,7 +84,8 @@ struct ArmRun {
   std::string message;
 };
 
-/// A round: every arm once. A void one says by which rule: canary, worker_failed, hash_mismatch.
+/// A round: every arm once. A void one says by which rule: canary, worker_failed, hash_mismatch,
+/// foreign_process.
 struct PairRecord {
   int index = 0;             ///< number of the valid pair that it is or was meant to be
   int attempt = 0;           ///< how many void ones came before it at this index

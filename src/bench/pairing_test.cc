@@ -237,6 +237,19 @@ TEST_F(Pairing, BecomesEvidenceThatTheLedgerReads) {
   EXPECT_EQ(json["pairs"].size(), 2U);
 }
 
+TEST_F(Pairing, AnIntruderVoidsTheRoundAndEndsTheCampaign) {
+  plan_.pairs = 4;
+  int asked = 0;
+  plan_.intruder = [&] { return ++asked == 2 ? std::string("1 other process uses it") : std::string(); };
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().valid_pairs, 1);
+  EXPECT_EQ(record.value().void_pairs, 1);
+  EXPECT_EQ(record.value().pairs.back().rule, "foreign_process");
+  EXPECT_EQ(record.value().pairs.back().runs.size(), 2U) << "a void round keeps its readings";
+  EXPECT_NE(record.value().failure.find("1 other process uses it"), std::string::npos) << record.value().failure;
+}
+
 TEST(Canary, ReadsTheMachine) {
   const CanaryReading reading = run_canary();
   EXPECT_GT(reading.compute_s, 1e-4);

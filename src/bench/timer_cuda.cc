@@ -54,17 +54,6 @@ void copy_text(char* to, size_t size, const std::string& from) {
   to[size - 1] = 0;
 }
 
-std::string uuid_text(const unsigned char* bytes) {
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) out += '-';
-    out += kHex[bytes[i] >> 4];
-    out += kHex[bytes[i] & 15];
-  }
-  return out;
-}
-
 int attribute(HillclimbTimerCuda* t, int which) {
   int value = 0;
   t->cu->cuDeviceGetAttribute(&value, which, t->device);
@@ -76,7 +65,7 @@ void read_facts(HillclimbTimerCuda* t) {
   unsigned char uuid[16] = {};
   t->cu->cuDeviceGetUuid_v2(uuid, t->device);
   t->cu->cuDeviceGetName(f.name, sizeof f.name, t->device);
-  copy_text(f.uuid, sizeof f.uuid, uuid_text(uuid));
+  copy_text(f.uuid, sizeof f.uuid, cuda_uuid_text(uuid));
   t->nvml = std::make_unique<Nvml>(f.uuid);
   copy_text(f.driver, sizeof f.driver, t->nvml->driver());
   copy_text(f.vbios, sizeof f.vbios, t->nvml->vbios());

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 #include "base/json.h"
 #include "bench/json_reader.h"
@@ -103,7 +105,11 @@ Result<std::unique_ptr<Worker::Reply>> Worker::call(const std::string& op, const
 
 Result<std::unique_ptr<Worker>> Worker::start(const std::vector<std::string>& argv, const Limits& limits,
                                               const std::vector<std::string>& env) {
-  return start_asking(argv, limits, env, R"({"op":"hello","protocol":1})");
+  std::vector<std::string> explicit_env = env;
+  const auto names = [](const std::string& entry) { return entry.starts_with("CUDA_VISIBLE_DEVICES="); };
+  // never a GPU by accident: without one that was chosen and locked for it, a worker sees none
+  if (std::none_of(env.begin(), env.end(), names)) explicit_env.push_back("CUDA_VISIBLE_DEVICES=");
+  return start_asking(argv, limits, explicit_env, R"({"op":"hello","protocol":1})");
 }
 
 Result<std::unique_ptr<Worker>> Worker::start_asking(const std::vector<std::string>& argv, const Limits& limits,

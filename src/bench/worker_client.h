@@ -23,7 +23,8 @@ struct Limits {
 /// A started worker that said hello. After a failed call that is fatal it is dead (`alive()`); start another.
 class Worker {
  public:
-  /// `argv` is the program; `env` are NAME=VALUE added to its environment.
+  /// `argv` is the program; `env` are NAME=VALUE added to its environment. Without a CUDA_VISIBLE_DEVICES among them it
+  /// sees no GPU (devices.h gives one).
   static Result<std::unique_ptr<Worker>> start(const std::vector<std::string>& argv, const Limits& limits = {},
                                                const std::vector<std::string>& env = {});
   const HelloReply& hello() const { return hello_; }

@@ -1,4 +1,7 @@
-// `hillclimb worker` and `hillclimb probe`: the processes that hillclimb starts to time and to check.
+// `hillclimb worker`, `probe` and `canary`: the processes that hillclimb starts to time and to check.
+#include <fmt/format.h>
+
+#include "bench/gpu_canary.h"
 #include "bench/protocol.h"
 #include "cli/command.h"
 #include "tune/probe.h"
@@ -20,6 +23,18 @@ const Command& probe_command() {
                                 "Check compiled configs against the oracle, by JSON lines.",
                                 {},
                                 [](const Parsed&, const Context&) -> Result<int> { return tune::serve_probe(); }};
+  return kCommand;
+}
+
+const Command& canary_command() {
+  static const Command kCommand{"canary",
+                                true,
+                                "Time a fixed copy and the clock of the one visible GPU, as a line of JSON.",
+                                {},
+                                [](const Parsed&, const Context&) -> Result<int> {
+                                  fmt::print("{}\n", HC_TRY(bench::gpu_canary_line()));
+                                  return 0;
+                                }};
   return kCommand;
 }
 
