@@ -1,4 +1,4 @@
-// Knobs of the CPU backend: what each site allows, what is often good, and reading a config.
+// Knobs of the CPU backend: what each site allows, and reading a config.
 #include "backend/cpu/knobs.h"
 
 #include <fmt/format.h>
@@ -96,24 +96,6 @@ std::vector<Choice> choices(const ir::Program& program, const target::Target& ta
   }
   for (ir::TensorId t : streamable(program)) {
     add(out, "store", program.tensor(t).name, {"plain", "streaming"}, "plain");
-  }
-  return out;
-}
-
-std::vector<knob::Config> seeds(const ir::Program& program, const target::Target& target) {
-  const std::vector<Choice> all = choices(program, target);
-  std::vector<knob::Config> out;
-  for (const char* store : {"plain", "streaming"}) {
-    for (const char* unroll : {"4", "2", "8"}) {
-      knob::Config config;
-      config.set("threads", std::to_string(target.cores));
-      config.set("vector_bytes", std::to_string(target.vector_bytes));
-      config.set("unroll", unroll);
-      for (const Choice& choice : all) {
-        if (choice.name == "store") config.set(choice.key, store);
-      }
-      out.push_back(std::move(config));
-    }
   }
   return out;
 }
