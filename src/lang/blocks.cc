@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 namespace hc::lang {
 namespace {
@@ -78,6 +79,10 @@ Result<ir::BlockId> Blocks::make(const void* site, int position, const BlockRequ
                                                           block.size, block.name, block.min, block.max)}
           .at(span);
     }
+  }
+  if (!block.fixed && request.cap > 0) {
+    const auto cap = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(request.cap)));
+    block.size = std::max(std::min(block.size, cap), block.min);
   }
   program_.blocks.push_back(block);
   const auto id = static_cast<ir::BlockId>(program_.blocks.size() - 1);

@@ -20,6 +20,7 @@ struct BlockRequest {
   int64_t extent = -1;     ///< -1: not known to the host
   int64_t fixed_size = 0;  ///< > 0: given by the source
   int64_t default_size = 32;
+  int64_t cap = 0;  ///< > 0: a tile inside a parent's tile is never larger than the parent; a larger choice means this
 };
 
 class Blocks {

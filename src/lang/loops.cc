@@ -135,14 +135,17 @@ Status LoopTracer::check_bounds(LoopRange& range) const {
   return success();
 }
 
-/// The largest block that makes sense for a range inside a parent's tile, or 0 when the range says nothing.
-int64_t LoopTracer::bound_of_parent(const LoopRange& range) const {
+/// Inside a parent's tile, the largest block that makes sense: now that of the parent, and ever that of its largest
+/// choice.
+void LoopTracer::bound_by_parent(const LoopRange& range, BlockRequest* request) const {
   const auto* begin = range.begin.get<Device>();
-  if (!begin) return 0;
+  if (!begin) return;
   for (const auto& axis : tracer_.device().active_tiles) {
-    if (axis->begin.value == begin->value) return axis->size;
+    if (axis->begin.value != begin->value) continue;
+    request->max =
+        axis->block == ir::kNone ? axis->size : tracer_.program().blocks[static_cast<size_t>(axis->block)].max;
+    request->cap = axis->size;
   }
-  return 0;
 }
 
 Result<ir::BlockId> LoopTracer::make_block(size_t i) {
@@ -168,7 +171,7 @@ Result<ir::BlockId> LoopTracer::make_block(size_t i) {
   request.default_size = default_block(i, ranges_.size());
   request.max = extent >= 0 ? extent : 1024;
   if (extent < 0 && tracer_.on_device()) {
-    if (const int64_t parent = bound_of_parent(range)) request.max = parent;
+    bound_by_parent(range, &request);
   }
   if (const std::optional<int64_t> fixed = int_of(range.block_size)) {
     if (*fixed < 1)

@@ -35,7 +35,7 @@ class LoopTracer {
   Status check_targets() const;
   Status make_blocks();
   Result<ir::BlockId> make_block(size_t i);
-  int64_t bound_of_parent(const LoopRange& range) const;
+  void bound_by_parent(const LoopRange& range, BlockRequest* request) const;
   Status bind_target(const Values& variables);
   Status nest(size_t i, Values& variables);
   Status one_loop(size_t i, Values& variables);

@@ -132,7 +132,8 @@ TEST(Trace, BlocksAreNamedAndBoundedByTheSource) {
   EXPECT_EQ(rows.max, 64);
   EXPECT_EQ(rows.extent, 50);
   const ir::Block& inner = block_named(program.value(), "inner");
-  EXPECT_EQ(inner.max, 16);
+  EXPECT_EQ(inner.max, 64) << "that of the parent's largest choice";
+  EXPECT_LE(inner.size, 16) << "never larger than the parent's tile";
   EXPECT_EQ(inner.extent, -1);
   const ir::Block& free = block_named(program.value(), "c@12");
   EXPECT_EQ(free.size, 128);
@@ -146,6 +147,23 @@ TEST(Trace, BlocksAreNamedAndBoundedByTheSource) {
   const Result<ir::Program> refused = trace_text(text, {"f32[50,100]"}, choices);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::invalid_config);
+}
+
+TEST(Trace, ATileInsideATileIsNeverLargerWhateverIsChosen) {
+  const std::string text =
+      "@helion.kernel()\ndef fn(x):\n    out = torch.empty_like(x)\n    for outer in hl.tile(x.size(0)):\n"
+      "        for inner in hl.tile(outer.begin, outer.end):\n            out[inner] = x[inner] + 1\n    return out\n";
+  for (const int64_t outer : {1, 4, 64}) {
+    for (const int64_t inner : {0, 1, 8, 128}) {
+      Choices choices;
+      choices.block_sizes["outer"] = outer;
+      if (inner > 0) choices.block_sizes["inner"] = inner;
+      const Result<ir::Program> program = trace_text(text, {"f32[100]"}, choices);
+      ASSERT_EQ(failure(program), "") << outer << " " << inner;
+      EXPECT_LE(program.value().blocks[1].size, outer);
+      EXPECT_EQ(program.value().blocks[1].max, program.value().blocks[0].max) << "a stored config stays readable";
+    }
+  }
 }
 
 TEST(Trace, DefaultBlocksLieWithinTheirBounds) {
