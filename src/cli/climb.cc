@@ -98,7 +98,7 @@ Status Climb::start() {
 }
 
 /// Variants that were never measured, in the task's order; when there is none, those that do not pass, worst first.
-std::vector<const contract::TaskVariant*> Climb::due() const {
+std::vector<const contract::TaskVariant*> Climb::due() {
   const auto wanted = [&](const std::string& name) {
     return options_.variants.empty() ||
            std::find(options_.variants.begin(), options_.variants.end(), name) != options_.variants.end();
@@ -116,9 +116,11 @@ std::vector<const contract::TaskVariant*> Climb::due() const {
   if (!unmeasured.empty()) return unmeasured;
   std::vector<const contract::TaskVariant*> failing;
   for (const ledger::VariantVerdict& verdict : report.variants) {  // worst first
-    if (verdict.verdict != ledger::Verdict::pass && wanted(verdict.name))
-      failing.push_back(task_.variant(verdict.name));
+    if (verdict.verdict == ledger::Verdict::pass || !wanted(verdict.name)) continue;
+    failing.push_back(task_.variant(verdict.name));
+    if (!verdict.undecided) retune_.insert(verdict.name);
   }
+  again_ = !failing.empty();
   return failing;
 }
 
@@ -155,15 +157,11 @@ Result<int> Climb::conclude() {
 Result<int> Climb::run() {
   HC_TRY(start());
   const std::vector<const contract::TaskVariant*> variants = due();
-  const auto& shapes = goal_.shapes;
-  again_ = !variants.empty() && std::all_of(variants.begin(), variants.end(), [&](const contract::TaskVariant* v) {
-    return std::any_of(shapes.begin(), shapes.end(), [&](const ledger::GoalShape& s) {
-      return s.name == v->name && !s.evidence.empty() && !s.stale;
-    });
-  });
   if (variants.empty()) progress_.line("every variant passes: nothing is left to do");
-  if (again_)
-    progress_.line(fmt::format("{} variants do not pass: tuning them anew, the worst first", variants.size()));
+  if (again_) {
+    progress_.line(fmt::format("{} variants do not pass: {} are tuned anew, the others measured again, the worst first",
+                               variants.size(), retune_.size()));
+  }
   for (const contract::TaskVariant* variant : variants) {
     const Status status = one_variant(*variant);
     if (status.ok()) continue;

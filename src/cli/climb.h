@@ -1,8 +1,10 @@
 // The climb: start if there is none, then tune, measure and confirm every variant, then the verdict and the report.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,7 +54,7 @@ class Climb {
   // climb.cc: the whole
   Status start();
   Status open_goal();
-  std::vector<const contract::TaskVariant*> due() const;
+  std::vector<const contract::TaskVariant*> due();
   Status one_variant(const contract::TaskVariant& variant);
   Result<int> conclude();
   // climb_variant.cc: the steps of one variant
@@ -62,6 +64,9 @@ class Climb {
   Result<std::vector<tune::Contender>> rivals(Work& work);
   Status confirm(Work& work, const std::vector<tune::Contender>& rivals);
   void measure_ceiling(Work& work);
+  Result<std::string> measure_and_store(Work& work, const std::vector<tune::Contender>& arms,
+                                        const tune::CampaignPlan& plan, const std::string& name,
+                                        const std::function<void(ledger::PairsArtifact*)>& edit);
   Result<std::string> store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
                                   int64_t open_seq);
   tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
@@ -81,7 +86,8 @@ class Climb {
   ledger::Lock lock_;
   tune::BuildSite site_;
   std::string program_sha256_;
-  bool again_ = false;  ///< every variant was measured before: the failing ones are tuned anew
+  bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
+  std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
 };
 
 /// Name of a run that no folder under `artifacts` has yet: task and date, `-2`, `-3`, ... appended if need be.

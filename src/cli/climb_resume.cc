@@ -12,7 +12,7 @@ std::string Climb::subject_hash(const Work& work) const {
 }
 
 std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_tune(const Work& work) const {
-  if (again_) return std::nullopt;
+  if (retune_.contains(work.variant->name)) return std::nullopt;
   const auto& lines = store_->view().lines;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;

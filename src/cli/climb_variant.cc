@@ -173,6 +173,24 @@ Result<std::string> Climb::store_pairs(Work& work, ledger::PairsArtifact artifac
   return store_->put(goal_.run, name, ledger::to_json(artifact), work.variant->name, open_seq);
 }
 
+/// Holds the machine, measures, and says in the ledger how it ended.
+Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune::Contender>& arms,
+                                             const tune::CampaignPlan& plan, const std::string& name,
+                                             const std::function<void(ledger::PairsArtifact*)>& edit) {
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, std::string(ledger::purpose_name(plan.purpose)),
+                                                   work.variant->name, subject_hash(work)));
+  const auto measure = [&]() -> Result<std::string> {
+    const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(
+        kLockWait, [&](const std::string& holder) { progress_.line("waiting for the machine: " + holder); }));
+    ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
+    if (edit) edit(&artifact);
+    return store_pairs(work, std::move(artifact), name, open_seq);
+  };
+  Result<std::string> stored = measure();
+  HC_TRY(store_->run_close(open_seq, stored.ok() ? "done" : stored.error().message));
+  return stored;
+}
+
 /// The baselines to confirm against: all implementations are timed in turn; the best one and any within 2 % of it stay.
 Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   std::vector<tune::Contender> arms = {work.candidate};
@@ -200,20 +218,18 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   }
   tune::CampaignPlan plan =
       campaign_plan(work, ledger::Purpose::nominate, std::max(2, task_.effort.nominate_pairs), "nominating baselines");
-  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "nominate", work.variant->name, subject_hash(work)));
-  const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(kLockWait));
-  ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
   std::vector<double> seconds;
-  for (const tune::Contender& arm : arms) seconds.push_back(ledger::arm_seconds(artifact, arm.arm.name));
-  // The fastest library of a baseline takes its name; the others keep theirs and stay in the record.
-  for (size_t i = 1; i < arms.size(); ++i) {
-    bool fastest = true;
-    for (size_t j = 1; j < arms.size(); ++j) fastest &= names[j] != names[i] || seconds[j] >= seconds[i] || j == i;
-    if (fastest) tune::rename_arm(&artifact, &arms[i], names[i]);
-  }
+  const auto settle = [&](ledger::PairsArtifact* artifact) {
+    for (const tune::Contender& arm : arms) seconds.push_back(ledger::arm_seconds(*artifact, arm.arm.name));
+    // The fastest library of a baseline takes its name; the others keep theirs and stay in the record.
+    for (size_t i = 1; i < arms.size(); ++i) {
+      bool fastest = true;
+      for (size_t j = 1; j < arms.size(); ++j) fastest &= names[j] != names[i] || seconds[j] >= seconds[i] || j == i;
+      if (fastest) tune::rename_arm(artifact, &arms[i], names[i]);
+    }
+  };
   work.evidence.push_back(
-      HC_TRY(store_pairs(work, artifact, fmt::format("nominate-{}", work.variant->name), open_seq)));
-  HC_TRY(store_->run_close(open_seq, "done"));
+      HC_TRY(measure_and_store(work, arms, plan, fmt::format("nominate-{}", work.variant->name), settle)));
   const double best = *std::min_element(seconds.begin() + 1, seconds.end());
   std::vector<tune::Contender> out;
   for (size_t i = 1; i < arms.size(); ++i) {
@@ -251,11 +267,9 @@ Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
     }
     return true;
   };
-  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "confirm", work.variant->name, subject_hash(work)));
-  const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(kLockWait));
-  const ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
-  work.evidence.push_back(HC_TRY(store_pairs(work, artifact, fmt::format("confirm-{}", work.variant->name), open_seq)));
-  return store_->run_close(open_seq, "done");
+  work.evidence.push_back(
+      HC_TRY(measure_and_store(work, arms, plan, fmt::format("confirm-{}", work.variant->name), {})));
+  return success();
 }
 
 /// How near the candidate is to copying the same bytes. A ceiling is for reading: its failure costs nothing else.
@@ -267,11 +281,8 @@ void Climb::measure_ceiling(Work& work) {
     HC_TRY(tune::hash_binary(&copy));
     const tune::CampaignPlan plan =
         campaign_plan(work, ledger::Purpose::ceiling, kCeilingPairs, "pairs against a streaming copy");
-    const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(kLockWait));
-    const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "ceiling", work.variant->name, subject_hash(work)));
-    const ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs({work.candidate, copy}, plan, *work.judge));
-    HC_TRY(store_pairs(work, artifact, fmt::format("ceiling-{}", work.variant->name), open_seq));
-    return store_->run_close(open_seq, "done");
+    HC_TRY(measure_and_store(work, {work.candidate, copy}, plan, fmt::format("ceiling-{}", work.variant->name), {}));
+    return success();
   };
   const Status status = measure();
   if (!status.ok()) progress_.line(fmt::format("{}  no ceiling: {}", work.label, status.error().message));
