@@ -117,7 +117,16 @@ TEST_F(ContractCli, TheGoalsWriterIsNamed) {
   const RunOutcome run = hillclimb("goal pause --quote stop");
   EXPECT_EQ(run.exit_code, 65);
   EXPECT_NE(run.err.find("measure a"), std::string::npos) << run.err;
+  EXPECT_EQ(hillclimb("wait --seconds 1").exit_code, 3);
   EXPECT_EQ(hillclimb("idea add 'meanwhile'").exit_code, 0) << "who only adds lines need not wait";
+}
+
+TEST_F(ContractCli, WaitEndsWithTheStatus) {
+  EXPECT_EQ(hillclimb("wait").exit_code, 65);
+  make_goal(0.9);
+  const RunOutcome run = hillclimb("wait");
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_NE(run.out.find("next:"), std::string::npos);
 }
 
 TEST_F(ContractCli, ScopeHistoryAndFreezeInARepository) {

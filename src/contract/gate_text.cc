@@ -57,7 +57,8 @@ std::string unmet_text(const GateRequest& request, const Standing& s, int64_t bl
                                 failing(r), r.variants.size());
   out += failing_list(r);
   if (r.geomean.value > 0) out += fmt::format("geomean {:.4f}, needed {:.4f}\n", r.geomean.value, r.geomean_min);
-  out += "Next: " + next_step(s) + "\nDo not summarise; read `hillclimb status` and go on with the worst variant.\n";
+  out += "Next: " + next_step(s) + "\n";
+  if (s.live.empty()) out += "Do not summarise; read `hillclimb status` and go on with the worst variant.\n";
   out += exits(r) + ledger_tail(s);
   if (request.agent != Agent::exit && blocks > 1) {
     out += fmt::format("This is block {} of {} without new evidence.\n", blocks, request.give_up_after);

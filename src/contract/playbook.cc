@@ -82,6 +82,8 @@ constexpr Line kGround[] = {
      "DIR`), "
      "run from there, and see afterwards that it is unchanged (`hillclimb freeze DIR --check`). Do not edit, stash or "
      "check out the tree that a live run reads."},
+    {"wait",
+     "* While a run of yours is live there is nothing to stop for: `hillclimb wait`, or side work that is not timed."},
     {"", "* **Commit each working chunk**, tested and reviewed.\n"},
 };
 

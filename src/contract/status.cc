@@ -134,7 +134,7 @@ std::string variant_line(const VariantVerdict& v) {
 
 std::string next_step(const Standing& s) {
   const ledger::CheckReport& r = s.report;
-  if (!s.live.empty()) return fmt::format("wait: {} is at work on this goal.", s.live);
+  if (!s.live.empty()) return fmt::format("`hillclimb wait`: {} is at work on this goal.", s.live);
   if (r.no_goal) return "`hillclimb climb TASK` creates a goal and begins.";
   if (r.exit_code == ledger::kExitBroken) {
     return "restore the files that `hillclimb check` names from a copy; what cannot be restored is measured anew. Do "
