@@ -85,7 +85,7 @@ const Command& history_command() {
        {"--bench", OptionKind::many, "PATHS", "Paths of benchmarks and baselines, one commit at the start."},
        {"--noland", OptionKind::many, "PATHS", "Paths of planning files and plots, one commit at the end."},
        {"--prefix", OptionKind::many, "P=PATHS",
-        "Subject prefix of commits that touch these paths, such as [cutedsl]=src/cute."},
+        "Subject prefix of commits that touch these paths, such as [cutedsl]=lib/cute."},
        {"--no-test", OptionKind::flag, "", "check: do not run the task's test command."},
        {"--project", OptionKind::one, "DIR", "The repository; this one if left out."}},
       history};
