@@ -125,7 +125,7 @@ class LoopBuilder {
     }
     if (free != kNone) return {free, false, false};
     if (lanes == kNone) return {other, false, false};
-    const bool strip = !has_axis(closed, lanes) && graph_.axis(lanes).size <= strip_limit(options_);
+    const bool strip = !has_axis(closed, lanes) && is_strip(options_, graph_.axis(lanes).size);
     if (other == kNone || strip) return {lanes, true, strip};
     return {other, false, false};
   }
@@ -150,7 +150,10 @@ class LoopBuilder {
     const int64_t size = graph_.axis(choice.axis).size;
     while (lanes > 2 && lanes / 2 >= size) lanes /= 2;
     tree_.at(loop).lanes = static_cast<int>(std::max<int64_t>(lanes, 2));
-    int64_t unroll = choice.strip ? 8 : options_.unroll;
+    int64_t unroll = options_.unroll;
+    if (choice.strip) {
+      unroll = options_.reduction_chunk > 0 ? std::max<int64_t>(options_.reduction_chunk / lanes, 1) : kStripVectors;
+    }
     while (unroll > 1 && lanes * unroll > size) unroll /= 2;
     tree_.at(loop).unroll = static_cast<int>(unroll);
   }

@@ -43,7 +43,7 @@ class Hoister {
       barred = join_axes(barred, group);
     }
     const AxisId lanes = lane_axis(graph_, nodes, {}, options_.vector_bytes);
-    if (lanes != kNone && graph_.axis(lanes).size > strip_limit(options_)) barred = join_axes(barred, {lanes});
+    if (lanes != kNone && !is_strip(options_, graph_.axis(lanes).size)) barred = join_axes(barred, {lanes});
     nodes.push_back(region);
     std::vector<AxisId> out;
     for (AxisId a : axes) {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "backend/cpu/cpu.h"
+#include "backend/cpu/loops.h"
 
 namespace hc::backend::cpu {
 namespace {
@@ -46,6 +47,15 @@ std::set<ir::TensorId> streamable(const ir::Program& program) {
   }
   std::erase_if(out, [&](ir::TensorId t) { return barred.count(program.tensor(t).storage) != 0; });
   return out;
+}
+
+/// Whether some reduction of a launch runs along another dimension than the last one.
+bool reduces_outer(const ir::Launch& launch) {
+  bool found = false;
+  visit_ops(launch.body, [&](const ir::Op& op) {
+    found = found || (op.kind == ir::OpKind::reduce && op.axis + 1 < launch.type(op.operands[0].value).rank());
+  });
+  return found;
 }
 
 std::string order_text(const std::vector<int>& order) { return fmt::format("{}", fmt::join(order, "")); }
@@ -94,10 +104,21 @@ std::vector<Choice> choices(const ir::Program& program, const target::Target& ta
     const std::string first = values.front();
     add(out, "loop_order", step.launch.name, std::move(values), first);
   }
+  for (const ir::Step& step : program.steps) {
+    if (step.kind != ir::Step::Kind::launch || !reduces_outer(step.launch)) continue;
+    std::vector<std::string> values = powers(target.vector_bytes / 4, target.vector_bytes / 4 * kStripVectors);
+    values.insert(values.begin(), "0");
+    add(out, "reduction_chunk", step.launch.name, std::move(values), "0");
+  }
   for (ir::TensorId t : streamable(program)) {
     add(out, "store", program.tensor(t).name, {"plain", "streaming"}, "plain");
   }
   return out;
+}
+
+int64_t Knobs::reduction_chunk(const ir::Launch& launch) const {
+  const auto it = chunks.find(launch.name);
+  return it == chunks.end() ? 0 : it->second;
 }
 
 std::vector<int> Knobs::order(const ir::Launch& launch) const {
@@ -139,6 +160,9 @@ Result<Knobs> read_knobs(const ir::Program& program, const knob::Config& config,
       for (size_t t = 0; t < program.tensors.size(); ++t) {
         if (program.tensors[t].name == choice.site) out.streamed[t] = true;
       }
+    }
+    if (choice.name == "reduction_chunk") {
+      out.chunks[choice.site] = config.get_int(choice.key, 0);
     }
     if (choice.name != "loop_order") continue;
     std::vector<int> order;

@@ -22,6 +22,8 @@ struct Knobs {
   bool prefetch = false;
   std::vector<bool> streamed;                      ///< by TensorId
   std::map<std::string, std::vector<int>> orders;  ///< by launch name: axes from the outermost in
+  std::map<std::string, int64_t> chunks;           ///< reduction_chunk by launch name
+  int64_t reduction_chunk(const ir::Launch& launch) const;
   /// The order of a launch's axes; the source's where the config says nothing.
   std::vector<int> order(const ir::Launch& launch) const;
 };

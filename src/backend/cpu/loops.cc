@@ -103,6 +103,8 @@ AxisId lane_axis(const Graph& graph, const std::vector<NodeId>& nodes, const std
   return best == votes.end() || *best <= 0 ? kNone : static_cast<AxisId>(best - votes.begin());
 }
 
-int64_t strip_limit(const LoopOptions& options) { return options.vector_bytes / 4 * 8; }
+bool is_strip(const LoopOptions& options, int64_t lanes) {
+  return options.reduction_chunk > 0 || lanes <= options.vector_bytes / 4 * kStripVectors;
+}
 
 }  // namespace hc::backend::cpu

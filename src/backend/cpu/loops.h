@@ -7,10 +7,13 @@
 
 namespace hc::backend::cpu {
 
+inline constexpr int kStripVectors = 8;  ///< accumulators beside each other that leave registers for the rest
+
 struct LoopOptions {
   int vector_bytes = 16;
   int unroll = 1;
-  bool recompute = false;  ///< make values of an earlier loop anew rather than keep them in memory
+  int64_t reduction_chunk = 0;  ///< lanes of a loop around a reduction over another axis; 0: all, if they fit registers
+  bool recompute = false;       ///< make values of an earlier loop anew rather than keep them in memory
 };
 
 /// A node or a loop in a container.
@@ -66,7 +69,7 @@ std::vector<bool> written_storages(const Graph& graph);
 /// The axis whose lanes lie side by side in most loads and stores of these nodes, or kNone.
 AxisId lane_axis(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<AxisId>& open,
                  int vector_bytes);
-/// Lanes that fit registers as accumulators of a loop outside of a reduction.
-int64_t strip_limit(const LoopOptions& options);
+/// Whether a loop over so many lanes may stand around a reduction over another axis, its accumulators in registers.
+bool is_strip(const LoopOptions& options, int64_t lanes);
 
 }  // namespace hc::backend::cpu

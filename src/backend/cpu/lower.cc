@@ -69,6 +69,7 @@ Result<ir::KernelLaunch> lower_launch(const ir::Program& program, const ir::Laun
   LoopOptions options;
   options.vector_bytes = knobs.vector_bytes;
   options.unroll = knobs.unroll;
+  options.reduction_chunk = knobs.reduction_chunk(launch);
   options.recompute = knobs.recompute;
   hoist_axes(graph, options);
   LoopTree tree = build_loops(graph, options);
