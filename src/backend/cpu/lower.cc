@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu.h"
 #include "backend/cpu/emit.h"
 #include "backend/cpu/knobs.h"
+#include "pass/simplify.h"
 
 namespace hc::backend::cpu {
 namespace {
@@ -79,8 +80,9 @@ Result<ir::KernelLaunch> lower_launch(const ir::Program& program, const ir::Laun
 
 }  // namespace
 
-Result<ir::KernelProgram> lower(const ir::Program& program, const knob::Config& config, const target::Target& target) {
-  const Knobs knobs = HC_TRY(read_knobs(program, config, target));
+Result<ir::KernelProgram> lower(const ir::Program& source, const knob::Config& config, const target::Target& target) {
+  const Knobs knobs = HC_TRY(read_knobs(source, config, target));
+  const ir::Program program = pass::simplify(source);
   ir::KernelProgram out;
   out.name = program.name;
   out.threads = knobs.threads;

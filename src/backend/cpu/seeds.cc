@@ -97,12 +97,12 @@ std::vector<knob::Config> seeds(const ir::Program& program, const target::Target
     }
     out.push_back(std::move(config));
   };
+  add(kSlowLanes, "streaming", "8", "next");
   add(kSlowLanes, "streaming", "4", "next");
-  add(kSlowLanes, "streaming", "4", "none");
+  add(kSlowLanes, "streaming", "8", "none");
+  add(4 * kSlowLanes, "streaming", "8", "next");
   add(kSlowLanes, "plain", "4", "none");
-  add(4 * kSlowLanes, "streaming", "2", "next");
-  add(1, "streaming", "8", "next");
-  add(kSlowLanes, "plain", "2", "next");
+  add(1, "streaming", "4", "next");
   return out;
 }
 
