@@ -80,10 +80,10 @@ struct Stmt {
   RegId mask = kNone;                   // load, store, accumulate: scalar or vector bool
   bool streaming = false;               // store
   bool exact = false;                   // store to a local memory: no lanes beyond the valid bound
-  int32_t copies = 1;                   // accumulator
+  int32_t copies = 1;                   // accumulator; prefetch: of so many vectors side by side,
   Level level = Level::serial;          // loop: dst is the variable, scalar i64
   Affine begin, end, valid;             // loop
-  int64_t step = 1;                     // loop; of a vector loop: the lanes
+  int64_t step = 1;                     // loop; of a vector loop: the lanes; prefetch: the one with this number asks
   int32_t unroll = 1;                   // vector loop: vectors per iteration, interleaved
   std::vector<Stmt> body, otherwise;    // loop, branch
   bool operator==(const Stmt& other) const;

@@ -21,7 +21,7 @@ launch "rows" {
     loop serial %4 = 0 to %3 * 1 {
       %5: f32[16] = accumulator sum 0 copies 4
       loop vector %6 = 0 to 64 valid %3 * 1 step 16 unroll 4 {
-        prefetch s0[%4 * 64 + %6 * 1 + 64] stride 1 level 2
+        prefetch s0[%4 * 64 + %6 * 1 + 64] stride 1 level 2 part 1 of 2
         %7: bf16[16] = load s0[%4 * 64 + %6 * 1 + %0 * 64] stride 1
         %8: f32[16] = promote %7
         %9: i64[16] = lanes %6 * 1 stride 1

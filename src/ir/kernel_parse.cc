@@ -219,6 +219,11 @@ class KernelParser {
       out.address = address();
       lex_.expect("level");
       out.stride = lex_.integer();
+      if (lex_.accept("part")) {
+        out.step = lex_.integer();
+        lex_.expect("of");
+        out.copies = static_cast<int32_t>(lex_.integer());
+      }
     } else if (lex_.accept("branch")) {
       out.op = KernelOp::branch;
       out.args = {lex_.value_id()};

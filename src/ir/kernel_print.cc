@@ -126,7 +126,8 @@ class StmtPrinter {
       case KernelOp::fill:
         return fmt::format("fill {}, {}", address(stmt.address), literal_text(local_dtype(stmt), stmt.literal));
       case KernelOp::prefetch:
-        return fmt::format("prefetch {} level {}", address(stmt.address), stmt.stride);
+        return fmt::format("prefetch {} level {}{}", address(stmt.address), stmt.stride,
+                           stmt.copies == 1 ? "" : fmt::format(" part {} of {}", stmt.step, stmt.copies));
       default:
         return fmt::format("{} {}", kernel_op_name(stmt.op), uses(stmt.args));
     }

@@ -191,6 +191,7 @@ void LaunchPrinter::statement(const Stmt& stmt) {
     }
     case KernelOp::prefetch:
       for (int u = 0; u < (stmt.address.stride != 0 ? mode_.copies : 1); ++u) {
+        if (mode_.copies >= stmt.copies && u % stmt.copies != stmt.step % stmt.copies) continue;
         const std::string at = pointer(stmt.address, u, mode_.loop ? mode_.loop->step : 1);
         line(fmt::format("__builtin_prefetch({}, 0, {});", at, stmt.stride == 1 ? 3 : 2));
       }

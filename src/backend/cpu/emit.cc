@@ -21,7 +21,7 @@ Emitter::Emitter(const ir::Program& program, const ir::Launch& launch, const Gra
   buffers_ = assign_buffers(graph, tree, out_.locals);
   regs_.assign(graph.vals.size(), kNone);
   slot_vars_.assign(graph.slots.size(), kNone);
-  if (options.prefetch) plan_prefetches();
+  if (options.prefetch != Prefetch::none) plan_prefetches();
 }
 
 void Emitter::refuse(const diag::Span& span, std::string why) {

@@ -5,10 +5,14 @@
 
 namespace hc::backend::cpu {
 
+enum class Prefetch : uint8_t { none, last, two, all };
+
 struct EmitOptions {
   std::vector<int> order;      ///< the launch's axes from the outermost grid loop in
   std::vector<bool> streamed;  ///< by TensorId: stores go past the caches
-  bool prefetch = false;       ///< the last sweep over a row that is read more than once asks for the next row
+  /// Sweeps over a row, read more than once, that ask for the next row between them: none, the last one that reads it,
+  /// the last two, or all.
+  Prefetch prefetch = Prefetch::none;
   int64_t l1d_bytes = 32 << 10;
 };
 

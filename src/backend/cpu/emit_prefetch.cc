@@ -32,8 +32,46 @@ void Emitter::plan_prefetches() {
   for (auto& [key, loads] : by_row) {
     std::sort(loads.begin(), loads.end(), [](const RowLoad& a, const RowLoad& b) { return a.loop < b.loop; });
     if (loads.front().loop == loads.back().loop) continue;  // one sweep: the hardware sees it coming
+    std::vector<int32_t> sweeps;
+    std::vector<NodeId> last;
     for (const RowLoad& load : loads) {
-      if (load.loop == loads.back().loop) prefetches_[load.loop].push_back(load.node);
+      if (sweeps.empty() || sweeps.back() != load.loop) sweeps.push_back(load.loop);
+      if (load.loop == loads.back().loop) last.push_back(load.node);
+    }
+    if (options_.prefetch == Prefetch::all) sweeps = sweeps_of(key.first, tree_.at(loads.back().loop).axis);
+    const size_t wanted = options_.prefetch == Prefetch::last ? 1 : 2;
+    if (options_.prefetch != Prefetch::all) sweeps.erase(sweeps.begin(), sweeps.end() - static_cast<int64_t>(wanted));
+    share_row(last, sweeps);
+  }
+}
+
+/// Vector loops over an axis inside of a loop, in order.
+std::vector<int32_t> Emitter::sweeps_of(int32_t rows, AxisId axis) const {
+  std::vector<int32_t> out;
+  for (size_t c = 0; c < tree_.containers.size(); ++c) {
+    const Container& loop = tree_.containers[c];
+    if (loop.axis == axis && loop.lanes > 1 && !loop.items.empty() && tree_.encloses(rows, static_cast<int32_t>(c))) {
+      out.push_back(static_cast<int32_t>(c));
+    }
+  }
+  return out;
+}
+
+/// Divides the next row of these loads among sweeps: each asks for every n-th vector. Loads inside of tile loops keep
+/// to their own sweep, since their subscripts mean nothing in another.
+void Emitter::share_row(const std::vector<NodeId>& loads, const std::vector<int32_t>& sweeps) {
+  for (NodeId n : loads) {
+    const int32_t own = tree_.node_container[static_cast<size_t>(n)];
+    bool free = true;
+    for (const auto& [v, scale] : graph_.node(n).index.values) {
+      free = free && std::find(graph_.begins.begin(), graph_.begins.end(), v) != graph_.begins.end();
+    }
+    if (!free || sweeps.size() == 1) {
+      prefetches_[own].push_back({n, 0, 1});
+      continue;
+    }
+    for (size_t i = 0; i < sweeps.size(); ++i) {
+      prefetches_[sweeps[i]].push_back({n, static_cast<int>(i), static_cast<int>(sweeps.size())});
     }
   }
 }
@@ -41,8 +79,8 @@ void Emitter::plan_prefetches() {
 void Emitter::emit_prefetches(int32_t loop) {
   const auto it = prefetches_.find(loop);
   if (it == prefetches_.end()) return;
-  for (NodeId n : it->second) {
-    const Node& node = graph_.node(n);
+  for (const RowPrefetch& prefetch : it->second) {
+    const Node& node = graph_.node(prefetch.load);
     ir::Address address = address_of(node.index, true);
     address.memory = node.storage;
     if (address.gather != kNone) continue;
@@ -55,6 +93,8 @@ void Emitter::emit_prefetches(int32_t loop) {
     ir::Stmt& stmt = push(ir::KernelOp::prefetch);
     stmt.address = std::move(address);
     stmt.stride = bytes * 2 <= options_.l1d_bytes ? 1 : 2;
+    stmt.step = prefetch.part;
+    stmt.copies = prefetch.parts;
   }
 }
 

@@ -24,6 +24,12 @@ class Emitter {
     int lanes = 1;
     ir::RegId inside = kNone;  ///< scalar bool: the lane is valid; kNone where all are
   };
+  /// A share of the next row of a load: every `parts`-th vector from `part` on.
+  struct RowPrefetch {
+    NodeId load = kNone;
+    int part = 0;
+    int parts = 1;
+  };
   /// A reduction whose loop is open.
   struct Reduction {
     NodeId node = kNone;
@@ -83,6 +89,8 @@ class Emitter {
 
   // prefetches
   void plan_prefetches();
+  std::vector<int32_t> sweeps_of(int32_t rows, AxisId axis) const;
+  void share_row(const std::vector<NodeId>& loads, const std::vector<int32_t>& sweeps);
   void emit_prefetches(int32_t loop);
 
   // reductions
@@ -113,9 +121,9 @@ class Emitter {
   std::vector<ValId> defined_;   // in order, for scopes
   std::vector<OpenLoop> loops_;
   std::vector<Reduction> reductions_;
-  std::vector<ir::RegId> slot_vars_;                   // by SlotId
-  std::map<int32_t, std::vector<NodeId>> prefetches_;  // by vector loop: loads whose next row it asks for
-  std::map<ir::BlockId, ir::Affine> tiles_;            // valid lanes of active tiles
+  std::vector<ir::RegId> slot_vars_;                        // by SlotId
+  std::map<int32_t, std::vector<RowPrefetch>> prefetches_;  // by vector loop
+  std::map<ir::BlockId, ir::Affine> tiles_;                 // valid lanes of active tiles
 };
 
 /// The operation that combines two values of a reduction.

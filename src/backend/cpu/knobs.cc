@@ -17,6 +17,7 @@ namespace {
 using ir::kNone;
 using knob::Choice;
 
+constexpr const char* kPrefetch[] = {"none", "last", "two", "all"};  ///< in the order of Prefetch
 constexpr size_t kMostAxes = 4;  ///< launches with more axes keep the source's order
 
 void visit_ops(const ir::Region& region, const auto& visit) {
@@ -96,7 +97,7 @@ std::vector<Choice> choices(const ir::Program& program, const target::Target& ta
   add(out, "vector_bytes", "", powers(16, target.vector_bytes), std::to_string(target.vector_bytes));
   add(out, "unroll", "", powers(1, 8), "4");
   add(out, "recompute", "", {"buffer", "recompute"}, "buffer");
-  add(out, "prefetch", "", {"none", "next"}, "none");
+  add(out, "prefetch", "", {"none", "last", "two", "all"}, "none");
   for (const ir::Step& step : program.steps) {
     const size_t axes = step.launch.axes.size();
     if (step.kind != ir::Step::Kind::launch || axes < 2 || axes > kMostAxes) continue;
@@ -152,7 +153,10 @@ Result<Knobs> read_knobs(const ir::Program& program, const knob::Config& config,
   out.chunk = number("grid_chunk");
   out.vector_bytes = static_cast<int>(number("vector_bytes"));
   out.unroll = static_cast<int>(number("unroll"));
-  out.prefetch = text("prefetch") == "next";
+  const std::string prefetch = text("prefetch");
+  for (size_t i = 0; i < std::size(kPrefetch); ++i) {
+    if (prefetch == kPrefetch[i]) out.prefetch = static_cast<Prefetch>(i);
+  }
   out.recompute = text("recompute") == "recompute";
   out.streamed.assign(program.tensors.size(), false);
   for (const Choice& choice : space.choices) {

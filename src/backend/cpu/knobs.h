@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/emit.h"
 #include "ir/kernel_ir.h"
 #include "knob/knob.h"
 #include "target/target.h"
@@ -19,7 +20,7 @@ struct Knobs {
   int vector_bytes = 16;
   int unroll = 1;
   bool recompute = false;
-  bool prefetch = false;
+  Prefetch prefetch = Prefetch::none;
   std::vector<bool> streamed;                      ///< by TensorId
   std::map<std::string, std::vector<int>> orders;  ///< by launch name: axes from the outermost in
   std::map<std::string, int64_t> chunks;           ///< reduction_chunk by launch name

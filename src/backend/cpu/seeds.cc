@@ -97,12 +97,12 @@ std::vector<knob::Config> seeds(const ir::Program& program, const target::Target
     }
     out.push_back(std::move(config));
   };
-  add(kSlowLanes, "streaming", "8", "next");
-  add(kSlowLanes, "streaming", "4", "next");
+  add(kSlowLanes, "streaming", "8", "last");
+  add(kSlowLanes, "streaming", "4", "last");
   add(kSlowLanes, "streaming", "8", "none");
-  add(4 * kSlowLanes, "streaming", "8", "next");
+  add(4 * kSlowLanes, "streaming", "8", "last");
   add(kSlowLanes, "plain", "4", "none");
-  add(1, "streaming", "4", "next");
+  add(1, "streaming", "4", "last");
   return out;
 }
 
