@@ -17,17 +17,46 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kProgram = std::string(HC_BINARY_DIR) + "/hillclimb";
-const char* const kKernel =
-    "import torch\nimport helion\nimport helion.language as hl\n\n\n@helion.kernel()\n"
-    "def softmax(x: torch.Tensor) -> torch.Tensor:\n    n, _m = x.size()\n    out = torch.empty_like(x)\n"
-    "    for tile_n in hl.tile(n):\n        out[tile_n, :] = torch.nn.functional.softmax(x[tile_n, :], dim=1)\n"
-    "    return out\n";
-const char* const kTask =
-    "name = \"tiny\"\nkernel = \"k.py:softmax\"\nbackend = \"cpu\"\nbytes = \"2 * 4 * m * n\"\n\n[inputs]\n"
-    "x = \"f32[{m},{n}]\"\n\n[[variant]]\nname = \"t1\"\nm = 256\nn = 512\n\n[[variant]]\nname = \"t2\"\nm = 33\nn = "
-    "40\n\n"
-    "[[baseline]]\nname = \"onednn\"\nworker = \"onednn\"\noperation = \"softmax\"\n\n"
-    "[criteria]\ngeomean_min = 1.0\n\n[effort]\npairs = 5\nmax_candidates = 5\nblocks = 3\nblock_seconds = 0.001\n";
+const char* const kKernel = R"(import torch
+import helion
+import helion.language as hl
+
+
+@helion.kernel()
+def softmax(x: torch.Tensor) -> torch.Tensor:
+    n, _m = x.size()
+    out = torch.empty_like(x)
+    for tile_n in hl.tile(n):
+        out[tile_n, :] = torch.nn.functional.softmax(x[tile_n, :], dim=1)
+    return out
+)";
+const char* const kTask = R"(name = "tiny"
+kernel = "k.py:softmax"
+backend = "cpu"
+bytes = "2 * 4 * m * n"
+
+[inputs]
+x = "f32[{m},{n}]"
+
+[[variant]]
+name = "t1"
+m = 256
+n = 512
+
+[[baseline]]
+name = "onednn"
+worker = "onednn"
+operation = "softmax"
+
+[criteria]
+geomean_min = 1.0
+
+[effort]
+pairs = 5
+max_candidates = 5
+blocks = 3
+block_seconds = 0.001
+)";
 
 /// A folder with kernel and task, and an environment of its own.
 class Climbing : public testing::Test {
@@ -56,7 +85,7 @@ class Climbing : public testing::Test {
             fmt::format("cd '{0}' && XDG_STATE_HOME='{0}/state' HILLCLIMB_CACHE='{0}/cache' exec '{1}' {2}", folder_,
                         kProgram, arguments)};
   }
-  RunOutcome run(const std::string& arguments) const { return run_process(shell(arguments), 240); }
+  RunOutcome run(const std::string& arguments) const { return run_process(shell(arguments), 600); }
   std::string path(const std::string& name) const { return join_path(folder_, name); }
   Json goal() const { return parse_json(read_file(path("artifacts/goal.json")).value_or("")).value_or(Json::object()); }
 
@@ -70,7 +99,7 @@ TEST_F(Climbing, EndsWithVerdictAndReport) {
   ASSERT_TRUE(climb.exit_code == 1 || climb.exit_code == 3) << climb.exit_code;
   const Json json = goal();
   ASSERT_EQ(json.value("task", ""), "tiny");
-  ASSERT_EQ(json["shapes"].size(), 2U);
+  ASSERT_EQ(json["shapes"].size(), 1U);
   // On a machine that is busy with other things every pair may be void; that is said, and is no fault of the climb.
   if (climb.out.find("was not measured") != std::string::npos) GTEST_SKIP() << "the machine was too restless";
   for (const Json& shape : json["shapes"]) {
@@ -78,7 +107,7 @@ TEST_F(Climbing, EndsWithVerdictAndReport) {
     EXPECT_TRUE(file_exists(path(shape.value("artifact", "none")))) << shape.dump();
   }
   const std::string run_folder = path("artifacts/" + json.value("run", ""));
-  for (const char* name : {"report.md", "report.html", "tune-t1.json", "tune-t2.json", "check-t1.json"}) {
+  for (const char* name : {"report.md", "report.html", "tune-t1.json", "check-t1.json"}) {
     EXPECT_TRUE(file_exists(join_path(run_folder, name))) << name;
   }
   EXPECT_NE(climb.out.find("report.md"), std::string::npos);
@@ -109,7 +138,6 @@ TEST_F(Climbing, AKilledRunIsContinued) {
   EXPECT_TRUE(second.exit_code == 1 || second.exit_code == 3) << second.exit_code;
   EXPECT_NE(second.out.find("going on with run " + run_name), std::string::npos);
   EXPECT_NE(second.out.find("tiny/t1  tuned before"), std::string::npos);
-  EXPECT_NE(second.out.find("tiny/t2  tuned in"), std::string::npos);
   EXPECT_EQ(goal().value("run", ""), run_name);
   EXPECT_EQ(run("check").exit_code, second.exit_code);
 }
@@ -122,8 +150,9 @@ TEST_F(Climbing, AnUnwritableFolderIsSaidAtOnce) {
 }
 
 TEST_F(Climbing, AKernelThatDoesNotFitIsRefusedBeforeAnythingIsMeasured) {
-  write("tiny.toml", fmt::format("{}", fmt::join(std::vector<std::string>{kTask}, ""))
-                         .replace(std::string(kTask).find("x = "), 3, "y = "));
+  std::string task = kTask;
+  task.replace(task.find("x = "), 1, "y");
+  write("tiny.toml", task);
   const RunOutcome climb = run("climb tiny.toml");
   EXPECT_EQ(climb.exit_code, 65);
   EXPECT_NE(climb.err.find("no parameter `y`"), std::string::npos) << climb.err;

@@ -82,6 +82,10 @@ void CpuEvaluator::phase(const std::string& name, int done, size_t total) const 
   if (setup_.on_phase) setup_.on_phase(name, done, static_cast<int>(total));
 }
 
+std::function<void(const std::string&)> CpuEvaluator::waiting() const {
+  return [this](const std::string& holder) { phase("waiting for the machine, held by " + holder + ",", 0, 1); };
+}
+
 Planned CpuEvaluator::plan(const knob::Config& config) {
   Result<Built> lowered = lower(setup_.request, config, setup_.site);
   if (!lowered.ok()) return {false, lowered.error().message, ""};
@@ -193,7 +197,7 @@ void CpuEvaluator::time_all(const std::vector<Built*>& batch, std::vector<Evalua
     if (!anchor_) return;
     screener_.set_anchor(prepare_request(*anchor_));
   }
-  const auto lock = bench::MeasurementLock::acquire(kLockWait);
+  const auto lock = bench::MeasurementLock::acquire(kLockWait, waiting());
   if (!lock.ok()) {
     for (Evaluation& e : *out) {
       if (e.outcome == Outcome::ok) e = fallen(Outcome::unstable, lock.error().message);
@@ -218,7 +222,7 @@ std::vector<Evaluation> CpuEvaluator::evaluate(const std::vector<knob::Config>& 
 
 std::vector<Evaluation> CpuEvaluator::retime(const std::vector<knob::Config>& configs) {
   std::vector<Evaluation> out(configs.size());
-  const auto lock = bench::MeasurementLock::acquire(kLockWait);
+  const auto lock = bench::MeasurementLock::acquire(kLockWait, waiting());
   for (size_t i = 0; i < configs.size(); ++i) {
     double anchor = 0;
     if (lock.ok()) {
@@ -293,7 +297,7 @@ std::vector<Evaluation> CpuEvaluator::finals(const std::vector<knob::Config>& fi
     out[i] = check_one(thorough, *builts[i], false);
     phase("checking finalists", static_cast<int>(i) + 1, builts.size());
   }
-  const auto lock = bench::MeasurementLock::acquire(kLockWait);
+  const auto lock = bench::MeasurementLock::acquire(kLockWait, waiting());
   if (!lock.ok()) {
     for (Evaluation& e : out) e = fallen(Outcome::unstable, lock.error().message);
     return out;

@@ -55,6 +55,7 @@ class CpuEvaluator : public Evaluator {
   void final_rounds(const std::vector<Built*>& finalists, std::vector<Evaluation>* out);
   bench::PrepareRequest prepare_request(const Built& built) const;
   std::optional<double> fresh_seconds(const Built& built, std::string* why) const;
+  std::function<void(const std::string&)> waiting() const;
   void phase(const std::string& name, int done, size_t total) const;
 
   EvaluatorSetup setup_;
