@@ -22,6 +22,7 @@ Json run_json(const ArmRun& run) {
           {"start_unix_s", run.start_unix_s},
           {"start_monotonic_s", run.start_monotonic_s},
           {"mid_monotonic_s", run.mid_monotonic_s},
+          {"timing_wall_s", run.timing_wall_s},
           {"end_monotonic_s", run.end_monotonic_s},
           {"files", files_json(run.files)},
           {"prepared", to_json(run.prepared)},
@@ -94,6 +95,7 @@ ledger::Reading reading_of(const ArmRun& run, const std::vector<Arm>& arms) {
   reading.pid = run.pid;
   reading.started_s = run.start_monotonic_s;
   reading.mid_s = run.mid_monotonic_s;
+  reading.wall_s = run.timing_wall_s;
   for (const Block& block : run.timed.blocks) {
     const bool single = run.timed.mode == Mode::single;
     for (const double seconds : block.seconds) {

@@ -23,7 +23,8 @@ namespace {
 
 constexpr size_t kReferenceCanaries = 5;
 constexpr useconds_t kBetweenCanariesMicroseconds = 300000;
-constexpr int kFailuresInARow = 3;  ///< of one arm: more will not help
+constexpr double kClockSlack = 1.001;  ///< a device's clock may run this much faster than ours
+constexpr int kFailuresInARow = 3;     ///< of one arm: more will not help
 
 double unix_s() {
   timespec now{};
@@ -50,6 +51,17 @@ class FileHasher {
  private:
   std::map<std::string, std::string> hashes_;
 };
+
+/// All launches that a worker says it timed.
+double reported_seconds(const TimeReply& reply) {
+  double sum = 0;
+  for (const Block& block : reply.blocks) {
+    for (const double seconds : block.seconds) {
+      sum += reply.mode == Mode::single ? seconds : seconds * static_cast<double>(block.launches);
+    }
+  }
+  return sum;
+}
 
 std::vector<std::string> hashes_of(const CheckReply& reply) {
   std::vector<std::string> hashes;
@@ -154,7 +166,14 @@ Status Campaign::measure(const Arm& arm, int number, ArmRun* run) {
   if (plan_.check_outputs) HC_TRY(judge(*worker, number, false, run));
   TimeRequest request = plan_.time;
   request.slot = arm.prepare.slot;
+  const double asked_s = monotonic_s();
   run->timed = HC_TRY(worker->time(request));
+  run->timing_wall_s = monotonic_s() - asked_s;
+  if (const double sum = reported_seconds(run->timed); sum > run->timing_wall_s * kClockSlack) {
+    return Diagnostic{.code = Code::worker_failed,
+                      .message = fmt::format("the worker reports {:.6g} s of launches, and its answer took {:.6g} s",
+                                             sum, run->timing_wall_s)};
+  }
   const std::vector<Block>& blocks = run->timed.blocks;
   run->mid_monotonic_s = (blocks.front().mid_monotonic_s + blocks.back().mid_monotonic_s) / 2;
   if (plan_.check_outputs && !run->prepared.in_place) HC_TRY(judge(*worker, number, true, run));

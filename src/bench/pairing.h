@@ -73,6 +73,7 @@ struct ArmRun {
   double start_unix_s = 0;
   double start_monotonic_s = 0;
   double mid_monotonic_s = 0;  ///< of the timed blocks
+  double timing_wall_s = 0;    ///< between request and reply of the timing, by this process's clock
   double end_monotonic_s = 0;
   std::vector<RunFile> files;  ///< as found
   PrepareReply prepared;

@@ -29,7 +29,7 @@ class Pairing : public testing::Test {
     plan_.settle_s = 0;
     plan_.patience_s = 0;
   }
-  Arm arm(const std::string& name, const std::string& seconds = "0.001") {
+  Arm arm(const std::string& name, const std::string& seconds = "0.0001") {
     Arm made;
     made.name = name;
     made.role = name == "A" ? "candidate" : "baseline";
@@ -50,7 +50,7 @@ class Pairing : public testing::Test {
 TEST_F(Pairing, AlternatesAndUsesFreshProcesses) {
   plan_.pairs = 4;
   int seen = 0;
-  const auto record = run_pairs({arm("A", "0.001"), arm("B", "0.002")}, plan_, [&](const PairRecord& pair) {
+  const auto record = run_pairs({arm("A", "0.0001"), arm("B", "0.0002")}, plan_, [&](const PairRecord& pair) {
     EXPECT_EQ(pair.index, seen++);
     EXPECT_TRUE(pair.valid) << pair.message;
     return true;
@@ -65,7 +65,7 @@ TEST_F(Pairing, AlternatesAndUsesFreshProcesses) {
     for (const ArmRun& run : pair.runs) {
       pids.insert(run.pid);
       const double seconds = run.timed.blocks.at(0).seconds.at(0);
-      EXPECT_EQ(seconds < 0.002, run.arm == 0) << seconds;  // digits of the process stand behind
+      EXPECT_EQ(seconds < 0.0002, run.arm == 0) << seconds;  // digits of the process stand behind
       EXPECT_EQ(run.files.at(0).sha256.size(), 64U);
     }
   }
@@ -157,6 +157,16 @@ TEST_F(Pairing, WorkerFailureIsRepeatedAndKept) {
   EXPECT_EQ(record.value().void_pairs, 1);
   EXPECT_EQ(record.value().pairs[0].rule, "worker_failed");
   EXPECT_NE(record.value().pairs[0].message.find("oh no"), std::string::npos) << record.value().pairs[0].message;
+}
+
+TEST_F(Pairing, AWorkerThatReportsMoreTimeThanItTookIsVoid) {
+  plan_.pairs = 2;
+  const auto record = run_pairs({arm("A"), arm("B", "9.0")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().valid_pairs, 0);
+  EXPECT_EQ(record.value().pairs[0].rule, "worker_failed");
+  EXPECT_NE(record.value().failure.find("s of launches, and its answer took"), std::string::npos)
+      << record.value().failure;
 }
 
 TEST_F(Pairing, GivesUpOnAnArmThatAlwaysFails) {

@@ -214,6 +214,8 @@ TEST_F(ForgeryTest, Row33LinesWrittenByAScriptDoNotReachTheAnchor) {
     const std::string id = ledger::testing::confirm_shape(forger, fast);
     ASSERT_TRUE(update_shape(forger, "a", {id}).ok());
   }
+  EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+  EXPECT_NE(check().text.find("not written by hillclimb"), std::string::npos) << check().text;
   const GateReply reply = stop();
   EXPECT_FALSE(reply.allowed);
   EXPECT_NE(reply.message.find("not written by hillclimb"), std::string::npos) << reply.message;

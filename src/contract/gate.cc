@@ -63,38 +63,12 @@ bool goal_existed(Stop& stop) {
   return !stop.faults.empty();
 }
 
-/// Every line is anchored as it is written, so more than one line beyond the anchor came from something else.
-void check_writer(Stop& stop) {
-  const std::optional<ledger::Anchor> anchor = ledger::read_anchor(stop.request.anchor_path);
-  const int64_t lines = static_cast<int64_t>(stop.standing.view.lines.size());
-  if (!anchor || anchor->count < 0 || lines <= anchor->count + 1) return;
-  stop.faults.push_back(
-      fmt::format("the ledger has {} lines and its anchor {} saw {}: the rest was not written by hillclimb", lines,
-                  stop.request.anchor_path, anchor->count));
-}
-
 /// The ledger against the head that the last stop saw.
 void compare_with_memory(Stop& stop) {
   if (stop.state.head.count <= 0) return;
   for (const std::string& sentence : ledger::compare_with_anchor(stop.standing.view, stop.state.head)) {
     stop.faults.push_back("since the last stop: " + sentence);
   }
-}
-
-/// A status that ends the climb has to come from `hillclimb goal`, which leaves a line in the ledger.
-void check_status_line(Stop& stop) {
-  const ledger::CheckReport& r = stop.standing.report;
-  if (r.weak_form || (r.status != "paused" && r.status != "blocked")) return;
-  std::string last;
-  for (const ledger::LedgerLine& line : stop.standing.view.lines) {
-    if (line.kind == "goal") last.clear();
-    if (line.kind == "status") last = line.note;
-  }
-  const std::string words = r.status == "paused" ? stop.standing.paused_reason : stop.standing.question_for_user;
-  if (last == r.status + ": " + words) return;
-  stop.faults.push_back(
-      fmt::format("the goal file says {}, but the ledger has no such decision: `hillclimb goal {}` makes it", r.status,
-                  r.status == "paused" ? "pause" : "block"));
 }
 
 GateReason judge(Stop& stop) {
@@ -106,9 +80,7 @@ GateReason judge(Stop& stop) {
     return GateReason::broken;
   }
   stop.state.goal_seen = true;
-  check_writer(stop);
   compare_with_memory(stop);
-  check_status_line(stop);
   if (r.exit_code == ledger::kExitBroken || !stop.faults.empty()) return GateReason::broken;
   if (r.met) return GateReason::met;
   return r.status == "paused" || r.status == "blocked" ? GateReason::stopped : GateReason::unmet;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ledger/checker.h"
+
 namespace hc::contract {
 namespace {
 
@@ -78,7 +80,9 @@ Status pause_goal(ledger::Store& store, const std::string& quote) {
 
 Status resume_goal(ledger::Store& store, const std::string& words) {
   const Goal goal = HC_TRY(read_goal(store.artifacts_dir()));
-  if (goal.status != "paused" && goal.status != "blocked") {
+  // a killed command may have left the decision in the ledger alone
+  const bool ledger_differs = !ledger::status_disagreement(store.view(), goal).empty();
+  if (goal.status != "paused" && goal.status != "blocked" && !ledger_differs) {
     return goal_error(fmt::format("the goal is {}; only a paused or blocked one can be resumed", goal.status));
   }
   return set_status(store, "running", words, {});

@@ -16,9 +16,9 @@ std::string anchor_path(const std::string& goal_path) {
   const size_t slash = goal_path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : goal_path.substr(0, slash);
   const char* state = std::getenv("XDG_STATE_HOME");
-  if (state && *state) return hc::ledger::anchor_path_for(state, folder);
+  if (state && *state) return hc::ledger::anchor_path_for(std::string(state) + "/hillclimb", folder);
   const char* home = std::getenv("HOME");
-  return home && *home ? hc::ledger::anchor_path_for(std::string(home) + "/.local/state", folder) : "";
+  return home && *home ? hc::ledger::anchor_path_for(std::string(home) + "/.local/state/hillclimb", folder) : "";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The checker: goal file, lock, ledger and objects in; a verdict and one of four exit codes out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,8 @@ inline constexpr int kExitUndecided = 3;
 
 struct CheckOptions {
   std::string goal_path = "artifacts/goal.json";
-  std::string anchor_path;  ///< empty: no anchor is looked at
+  std::string anchor_path;               ///< empty: no anchor is looked at
+  std::function<void()> after_anchor{};  ///< called between two reads, where another process might write
 };
 
 struct CheckReport {
@@ -33,7 +35,11 @@ struct CheckReport {
   std::vector<std::string> notes;
 };
 
-/// Judges a goal; never fails, everything wrong is in the report.
+/// How the goal file's status differs from the last decision in the ledger, or empty: paused and blocked come from
+/// `hillclimb goal` alone.
+std::string status_disagreement(const LedgerView& view, const Goal& goal);
+/// Judges a goal; never fails, everything wrong is in the report. Reading an anchor that a writer moves meanwhile is no
+/// fault.
 CheckReport check_goal(const CheckOptions& options);
 /// The report as JSON text.
 std::string to_json(const CheckReport& report);

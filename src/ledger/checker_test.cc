@@ -82,6 +82,15 @@ class CheckerTest : public ::testing::Test {
     write_goal(to_json(goal));
   }
 
+  /// A line of `hillclimb goal`.
+  void decide(const std::string& note, const std::string& object) {
+    LedgerLine line;
+    line.kind = "status";
+    line.note = note;
+    line.object = object;
+    ASSERT_TRUE(Store::open(artifacts_, anchor_).value().append(std::move(line)).ok());
+  }
+
   std::string folder_, artifacts_, anchor_;
 };
 
@@ -438,6 +447,63 @@ TEST_F(CheckerTest, StaleEvidenceDoesNotCount) {
   EXPECT_EQ(check().exit_code, kExitUnmet);
 }
 
+TEST_F(CheckerTest, LinesBeyondTheAnchorAreBrokenExceptTheLastOfAKilledRun) {
+  testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  const std::string anchor = read_file(anchor_).value();
+  const auto append = [&](const std::string& note) {
+    LedgerLine line;
+    line.kind = "log";
+    line.note = note;
+    ASSERT_TRUE(Store::open(artifacts_, anchor_).value().append(std::move(line)).ok());
+  };
+  append("one");
+  ASSERT_EQ(write_file_atomic(anchor_, anchor), "");  // as if killed between line and anchor
+  EXPECT_EQ(check().exit_code, kExitMet) << check().text;
+  append("two");
+  EXPECT_NE(check().text.find("had not reached the anchor"), std::string::npos) << "the writer says what it found";
+  EXPECT_EQ(check().exit_code, kExitMet) << check().text;
+  ASSERT_EQ(write_file_atomic(anchor_, anchor), "");
+  expect_broken("the rest was not written by hillclimb");
+  EXPECT_FALSE(Store::open(artifacts_, anchor_).ok()) << "and no writer makes such lines its own";
+}
+
+TEST_F(CheckerTest, AScriptsLinesAreNotAnchoredByARunningWriter) {
+  testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  Store live = Store::open(artifacts_, anchor_).value();
+  {
+    Store script = Store::open(artifacts_, join_path(folder_, "the script's own anchor")).value();
+    ASSERT_TRUE(script.run_open("r1", "confirm", "a", "x").ok());
+    ASSERT_TRUE(script.run_open("r1", "confirm", "a", "x").ok());
+  }
+  EXPECT_FALSE(live.run_open("r1", "confirm", "a", "x").ok());
+  expect_broken("the rest was not written by hillclimb");
+}
+
+TEST_F(CheckerTest, AWriterBetweenTwoReadsIsNoFault) {
+  testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  Store store = Store::open(artifacts_, anchor_).value();
+  int calls = 0;
+  const auto write = [&] {
+    ++calls;
+    for (int i = 0; i < 3; ++i) (void)store.run_open("r1", "nominate", "a", "x").value();
+  };
+  const CheckReport report = check_goal({join_path(artifacts_, "goal.json"), anchor_, write});
+  EXPECT_EQ(report.exit_code, kExitMet) << report.text;
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(CheckerTest, TimesLongerThanTheRefereeWaitedAreBroken) {
+  PairsArtifact a = testing::fake_pairs({}, Purpose::confirm, 0);
+  const Lock lock = testing::fake_lock({"a"});
+  ASSERT_TRUE(invalidities(a, lock).empty());
+  a.pairs[2].readings[1].wall_s = 0.01;
+  const std::vector<std::string> faults = invalidities(a, lock);
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_NE(faults[0].find("the referee waited 0.01 s for it"), std::string::npos) << faults[0];
+  a.pairs[2].readings[1].wall_s = 3;
+  ASSERT_FALSE(invalidities(a, lock).empty()) << "the next process began meanwhile";
+}
+
 TEST_F(CheckerTest, PausedNeedsWordsAndBlockedNeedsEvidence) {
   Goal goal = testing::fake_goal(artifacts_, anchor_, {{"a", 0.9}});
   goal.status = "paused";
@@ -445,8 +511,13 @@ TEST_F(CheckerTest, PausedNeedsWordsAndBlockedNeedsEvidence) {
   expect_broken("paused without the owner's words");
   goal.paused_reason = "stop for today";
   write_goal(to_json(goal));
-  EXPECT_EQ(check().exit_code, kExitUnmet);
+  expect_broken("the ledger has no such decision: `hillclimb goal pause` makes it");
+  decide("paused: stop for today", "");
+  EXPECT_EQ(check().exit_code, kExitUnmet) << check().text;
   EXPECT_NE(check().text.find("(paused, not met)"), std::string::npos);
+  goal.status = "running";
+  write_goal(to_json(goal));
+  expect_broken("the goal file says running, but the ledger has no such decision: `hillclimb goal resume` makes it");
   goal.status = "blocked";
   goal.question_for_user = "may the kernel be changed?";
   write_goal(to_json(goal));
@@ -457,6 +528,8 @@ TEST_F(CheckerTest, PausedNeedsWordsAndBlockedNeedsEvidence) {
     goal.status_evidence = {store.put("r1", "try-a", to_json(a), "a", -1).value()};
   }
   write_goal(to_json(goal));
+  expect_broken("the ledger has no such decision");
+  decide("blocked: may the kernel be changed?", goal.status_evidence.front());
   EXPECT_EQ(check().exit_code, kExitUnmet) << check().text;
   EXPECT_NE(check().text.find("(blocked, not met)"), std::string::npos);
 }

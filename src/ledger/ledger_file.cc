@@ -103,10 +103,10 @@ LedgerView read_ledger(const std::string& artifacts_dir) {
   return view;
 }
 
-std::string anchor_path_for(const std::string& state_dir, const std::string& artifacts_dir) {
+std::string anchor_path_for(const std::string& state_folder, const std::string& artifacts_dir) {
   std::error_code error;
   const std::string whole = std::filesystem::weakly_canonical(std::filesystem::absolute(artifacts_dir), error).string();
-  return join_path(state_dir, "hillclimb/anchors/" + sha256_hex(whole).substr(0, 32) + ".json");
+  return join_path(state_folder, "anchors/" + sha256_hex(whole).substr(0, 32) + ".json");
 }
 
 std::string anchor_text(const Anchor& anchor) {
@@ -142,6 +142,13 @@ std::vector<std::string> compare_with_anchor(const LedgerView& view, const Ancho
     return {fmt::format("ledger line {} is not the one that the anchor saw: the ledger was rewritten", anchor.count)};
   }
   return {};
+}
+
+std::string written_past_anchor(const LedgerView& view, const Anchor& anchor) {
+  const int64_t count = static_cast<int64_t>(view.lines.size());
+  if (anchor.count < 0 || count <= anchor.count + 1) return "";
+  return fmt::format("the ledger has {} lines and its anchor saw {}: the rest was not written by hillclimb", count,
+                     anchor.count);
 }
 
 std::string object_path(const std::string& artifacts_dir, const std::string& id) {

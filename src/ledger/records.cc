@@ -43,6 +43,7 @@ Json reading_json(const Reading& reading) {
   out["pid"] = reading.pid;
   out["started_s"] = reading.started_s;
   out["mid_s"] = reading.mid_s;
+  if (reading.wall_s > 0) out["wall_s"] = reading.wall_s;
   out["seconds"] = std::move(seconds);
   out["launches"] = std::move(launches);
   out["correct"] = reading.correct;

@@ -44,6 +44,7 @@ struct Reading {
   int64_t pid = 0;            ///< process id
   double started_s = 0;       ///< start of the process, seconds of the referee's monotonic clock
   double mid_s = 0;           ///< middle of the timed blocks on the same clock
+  double wall_s = 0;          ///< between request and reply of the timing, by the referee's clock; 0: not recorded
   std::vector<Block> blocks;  ///< in the order measured
   bool correct = false;       ///< outputs before and after timing lay inside the oracle's bound on poisoned memory
   double worst_error = 0;     ///< largest error as a share of the bound

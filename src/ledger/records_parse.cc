@@ -45,6 +45,7 @@ Reading parse_reading(const JsonReader& in) {
   reading.pid = in.integer("pid");
   reading.started_s = in.number("started_s");
   reading.mid_s = in.number("mid_s");
+  reading.wall_s = in.number_or("wall_s", 0);
   const std::vector<double> seconds = in.numbers("seconds");
   const std::vector<int64_t> launches = in.integers("launches");
   if (seconds.size() != launches.size()) {

@@ -91,6 +91,7 @@ struct Store::State {
   Status set_torn_aside();
   Status append_locked(LedgerLine line);
   Status write_anchor() const;
+  Status catch_up();
   Status check_anchor(bool fresh);
   Result<std::string> link_named(const std::string& run, const std::string& name, const std::string& id,
                                  const std::string& text) const;
@@ -149,6 +150,27 @@ Status Store::State::write_anchor() const {
   return success();
 }
 
+/// Anchors a line that a killed run left beyond the anchor; more than one was not written by us, and is not made ours.
+Status Store::State::catch_up() {
+  const std::optional<Anchor> anchor = read_anchor(anchor_path);
+  if (!anchor) return success();
+  if (const std::string why = written_past_anchor(view, *anchor); !why.empty()) {
+    return broken(why).fix(fmt::format("restore ledger.jsonl from a copy; the anchor is {}", anchor_path));
+  }
+  const int64_t count = static_cast<int64_t>(view.lines.size());
+  if (anchor->count < 0 || count <= anchor->count) return success();
+  const LedgerLine& last = view.lines.back();
+  const std::string note = fmt::format("ledger line {} ({}) had not reached the anchor when its writer ended", count,
+                                       last.object.empty() ? last.kind : last.kind + " " + last.object.substr(0, 12));
+  // first the anchor: were it left behind, the line that says so would be a second one beyond
+  HC_TRY(write_anchor());
+  LedgerLine line;
+  line.kind = "caught_up";
+  line.note = note;
+  repairs.push_back(note);
+  return append_locked(std::move(line));
+}
+
 /// A ledger behind its anchor is refused; one that is gone altogether is begun anew with a line that says so for ever.
 Status Store::State::check_anchor(bool fresh) {
   const std::optional<Anchor> anchor = read_anchor(anchor_path);
@@ -163,7 +185,7 @@ Status Store::State::check_anchor(bool fresh) {
     return append_locked(std::move(line));
   }
   const std::vector<std::string> faults = compare_with_anchor(view, *anchor);
-  if (faults.empty()) return success();
+  if (faults.empty()) return catch_up();
   return broken(faults.front()).fix(fmt::format("restore ledger.jsonl; the anchor is {}", anchor_path));
 }
 
@@ -227,6 +249,7 @@ Result<int64_t> Store::append(LedgerLine line) {
   if (!lock.held()) return cannot_write(state_->lock_path(), std::strerror(errno));
   HC_TRY(state_->refresh());
   HC_TRY(state_->set_torn_aside());
+  HC_TRY(state_->catch_up());
   HC_TRY(state_->append_locked(std::move(line)));
   return state_->view.lines.back().seq;
 }

@@ -42,13 +42,16 @@ struct LedgerView {
   std::string head() const;
 };
 
-/// `<state_dir>/hillclimb/anchors/<hash of the folder's absolute path>.json`.
-std::string anchor_path_for(const std::string& state_dir, const std::string& artifacts_dir);
+/// `<state_folder>/anchors/<hash of the folder's absolute path>.json`; the state folder is this program's own.
+std::string anchor_path_for(const std::string& state_folder, const std::string& artifacts_dir);
 std::optional<Anchor> read_anchor(const std::string& path);
 /// Reads and verifies the chain; a missing file is an empty ledger.
 LedgerView read_ledger(const std::string& artifacts_dir);
-/// Sentences about a ledger that was cut or rewritten behind its anchor.
+/// Sentences about a ledger that was cut or rewritten behind an anchor that was read before it.
 std::vector<std::string> compare_with_anchor(const LedgerView& view, const Anchor& anchor);
+/// The sentence about lines that no writer of ours left, for an anchor read after the ledger: every line is anchored as
+/// it is written, so at most one can lie beyond. Empty if there are none.
+std::string written_past_anchor(const LedgerView& view, const Anchor& anchor);
 
 /// `<artifacts>/objects/<aa>/<sha256>.json`.
 std::string object_path(const std::string& artifacts_dir, const std::string& id);

@@ -82,6 +82,7 @@ inline Reading fake_reading(const Arm& arm, const FakeShape& shape, double secon
   r.pid = shape.first_pid + index;
   r.started_s = 10.0 + 2.0 * index;
   r.mid_s = r.started_s + 1;
+  r.wall_s = 1.5;
   const double process = noise->normal(shape.sigma / 2);
   for (int b = 0; b < 7; ++b) r.blocks.push_back({seconds * 10 * std::exp(process + noise->normal(shape.sigma)), 10});
   r.correct = true;

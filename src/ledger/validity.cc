@@ -12,7 +12,8 @@ namespace hc::ledger {
 namespace {
 
 constexpr size_t kSamplesToCompare = 5;  ///< shorter sample vectors may be equal by chance
-constexpr double kVoidShare = 0.2;       ///< above this share of void pairs the machine was too restless
+constexpr double kVoidShare = 0.5;       ///< above this share of void pairs the machine was too restless; blind to the arms
+constexpr double kClockSlack = 1.001;    ///< a device's clock may run this much faster than the referee's
 constexpr double kCeilingSlack = 1.02;   ///< a reading may not beat the read rate of the same run by more
 
 using Sentences = std::vector<std::string>;
@@ -34,6 +35,13 @@ void check_arms(const PairsArtifact& a, const std::string& where, Sentences* out
   if (candidates != 1) out->push_back(fmt::format("{} has {} candidate arms; one is needed", where, candidates));
 }
 
+/// All launches of a reading, which cannot last longer than the request that they answer.
+double reported_seconds(const Reading& r) {
+  double sum = 0;
+  for (const Block& block : r.blocks) sum += block.seconds;
+  return sum;
+}
+
 void check_reading(const PairsArtifact& a, const Reading& r, const std::string& where, Sentences* out) {
   const Arm* arm = find_arm(a, r.arm);
   if (!arm) {
@@ -47,6 +55,10 @@ void check_reading(const PairsArtifact& a, const Reading& r, const std::string& 
                                  block.launches));
       break;
     }
+  }
+  if (r.wall_s > 0 && reported_seconds(r) > r.wall_s * kClockSlack) {
+    out->push_back(fmt::format("{} reports {:.6g} s of launches, and the referee waited {:.6g} s for it", where,
+                               reported_seconds(r), r.wall_s));
   }
   if (r.binary_sha256 != arm->binary_sha256) {
     out->push_back(fmt::format("{} ran a binary whose hash is not the one declared for {}", where, r.arm));
@@ -73,7 +85,7 @@ void check_round(const PairsArtifact& a, const Pair& pair, const std::string& wh
 void check_processes(const PairsArtifact& a, const std::string& where, Sentences* out) {
   std::set<std::pair<int64_t, double>> processes;
   std::map<std::vector<double>, size_t> samples;
-  double last_mid = -1e300;
+  double last_mid = -1e300, last_started = -1, last_wall = 0;
   size_t index = 0;
   for (const Pair& pair : a.pairs) {
     ++index;
@@ -87,6 +99,12 @@ void check_processes(const PairsArtifact& a, const std::string& where, Sentences
         out->push_back(
             fmt::format("{}, pair {}: the times of {} are not in the order of the run", where, index, r.arm));
       }
+      if (r.wall_s > 0 && last_started >= 0 && r.started_s < last_started + last_wall) {
+        out->push_back(
+            fmt::format("{}, pair {}: {} began before the reading before it had ended", where, index, r.arm));
+      }
+      last_started = r.started_s;
+      last_wall = r.wall_s;
       last_mid = r.mid_s;
       if (r.blocks.size() < kSamplesToCompare) continue;
       std::vector<double> vector;
