@@ -20,6 +20,7 @@
 #include "tune/expected.h"
 #include "tune/probe.h"
 #include "tune/probe_json.h"
+#include "tune/run_buffers.h"
 
 namespace hc::tune {
 namespace {
@@ -107,33 +108,6 @@ Result<const Server::Subject*> Server::subject(const std::string& config_text) {
   return it->second.get();
 }
 
-/// Buffers of one run: the inputs as they are, written parameters and allocations in poisoned or copied memory.
-struct RunBuffers {
-  std::vector<TensorBuffer> own;
-  std::vector<void*> storages;
-};
-
-RunBuffers make_buffers(const ir::Program& program, const std::vector<const void*>& params,
-                        const std::vector<runtime::StorageInfo>& infos) {
-  RunBuffers buffers;
-  buffers.own.resize(program.storages.size());
-  for (size_t i = 0; i < program.storages.size(); ++i) {
-    const ir::Storage& storage = program.storages[i];
-    if (params[i] && !infos[i].written) {
-      buffers.storages.push_back(const_cast<void*>(params[i]));
-      continue;
-    }
-    buffers.own[i] = TensorBuffer(TensorSpec{storage.dtype, {storage.numel}, {}, {}});
-    if (params[i]) {
-      std::memcpy(buffers.own[i].data(), params[i], static_cast<size_t>(storage.numel * dtype_bytes(storage.dtype)));
-    } else {
-      buffers.own[i].poison();
-    }
-    buffers.storages.push_back(buffers.own[i].data());
-  }
-  return buffers;
-}
-
 Json summary_of(const ir::Program& program, const std::vector<void*>& storages) {
   Json out = Json::array();
   for (const ir::Returned& returned : program.returned) {
@@ -199,10 +173,15 @@ ProbeAnswer judge(const ir::Program& program, const std::vector<ExpectedTensor>&
   if (!expected.empty() && comparison.checked == 0) {
     return failed(Diagnostic{Code::internal, "not a single element of the outputs was compared"});
   }
-  for (const TensorBuffer& own : buffers.own) {
+  const std::string overrun = buffers.overrun(program);
+  if (!overrun.empty()) {
+    answer.outcome = ProbeOutcome::wrong_answer;
+    answer.reason = fmt::format("it wrote behind the end of {}", overrun);
+  }
+  for (const GuardedBytes& own : buffers.own) {
     if (!own.data() || !request.hash) continue;
-    const auto bytes = static_cast<size_t>(own.spec().numel() * dtype_bytes(own.spec().dtype));
-    answer.output_sha256.push_back(sha256_hex({static_cast<const char*>(own.data()), bytes}));
+    answer.output_sha256.push_back(
+        sha256_hex({static_cast<const char*>(own.data()), static_cast<size_t>(own.bytes())}));
   }
   if (request.summary) answer.outputs = summary_of(program, buffers.storages);
   if (request.save_folder.empty()) return answer;
@@ -225,7 +204,7 @@ ProbeAnswer Server::run_here(const Subject& subject, const ProbeRequest& request
   }
   const auto kernel = runtime::LoadedKernel::load(manifest.value());
   if (!kernel.ok()) return failed(kernel.error());
-  RunBuffers buffers = make_buffers(subject.program, subject.params, manifest.value().storages);
+  RunBuffers buffers = make_run_buffers(subject.program, subject.params, manifest.value().storages);
   kernel.value()->call(buffers.storages.data());
   return judge(subject.program, subject.expected, buffers, request);
 }
@@ -259,7 +238,7 @@ ProbeAnswer Server::run_files(const Subject& subject, const ProbeRequest& reques
 
 ProbeAnswer Server::run_oracle(const Subject& subject, const ProbeRequest& request) {
   const std::vector<runtime::StorageInfo> infos = storage_infos(subject.program);
-  RunBuffers buffers = make_buffers(subject.program, subject.params, infos);
+  RunBuffers buffers = make_run_buffers(subject.program, subject.params, infos);
   interp::Oracle oracle(subject.program, subject.params);
   for (const ir::TensorId id : output_tensors(subject.program)) {
     const ir::Tensor& tensor = subject.program.tensor(id);
