@@ -45,12 +45,14 @@ AxisMap::AxisMap(const ir::Program& program, const ir::Launch& launch) : program
   for (const ir::Value& value : launch.values) {
     first_.push_back(slots);
     slots += value.type.rank();
+    for (const ir::Dim& dim : value.type.dims) sizes_.push_back(dim.size);
   }
   for (int i = 0; i < slots; ++i) parents_.push_back(i);
   index_.assign(launch.values.size(), false);
   defs_.assign(launch.values.size(), nullptr);
   find_indices(launch.body);
   visit(launch.body);
+  divide_axes();
   number();
 }
 
@@ -134,8 +136,67 @@ void AxisMap::visit_reshape(const Op& op) {
   const auto front = static_cast<size_t>(kept.front), back = static_cast<size_t>(kept.back);
   for (size_t i = 0; i < front; ++i) join(from, a[i], to, b[i]);
   for (size_t i = 0; i < back; ++i) join(from, a[a.size() - 1 - i], to, b[b.size() - 1 - i]);
+  std::vector<int> inner_a, inner_b;
+  bool constant = true;
   for (size_t i = front; i + back < a.size(); ++i) {
-    if (launch_.type(from).dims[static_cast<size_t>(a[i])].block != kNone) full_.emplace_back(from, a[i]);
+    inner_a.push_back(slot(from, a[i]));
+    if (launch_.type(from).dims[static_cast<size_t>(a[i])].block == kNone) continue;
+    constant = false;
+    full_.emplace_back(from, a[i]);
+  }
+  for (size_t i = front; i + back < b.size(); ++i) {
+    inner_b.push_back(slot(to, b[i]));
+    constant = constant && launch_.type(to).dims[static_cast<size_t>(b[i])].block == kNone;
+  }
+  if (!constant || is_index(from)) return;
+  if (inner_a.size() == 1 && inner_b.size() > 1) divisions_.push_back({inner_a[0], inner_b});
+  if (inner_b.size() == 1 && inner_a.size() > 1) divisions_.push_back({inner_b[0], inner_a});
+}
+
+/// Whether `part` is, or lies in the parts of, `whole`; both are roots.
+bool AxisMap::inside(int part, int whole) const {
+  if (part == whole) return true;
+  const auto it = parts_.find(whole);
+  if (it == parts_.end()) return false;
+  return std::any_of(it->second.begin(), it->second.end(), [&](int p) { return inside(part, root(p)); });
+}
+
+/// Gives every dimension that reshapes take apart in one way its parts. Dimensions tied to it are taken apart likewise,
+/// so that most reshapes move nothing.
+void AxisMap::divide_axes() {
+  bool changed = true;
+  while (changed) {  // joining parts may join dimensions that have parts themselves
+    changed = false;
+    parts_.clear();
+    for (const Division& division : divisions_) {
+      const int whole = root(division.whole);
+      const bool needed = std::any_of(undivided_.begin(), undivided_.end(), [&](int s) { return root(s) == whole; });
+      const bool cyclic = std::any_of(division.parts.begin(), division.parts.end(),
+                                      [&](int part) { return inside(whole, root(part)); });
+      if (needed || cyclic) continue;
+      const auto [it, fresh] = parts_.emplace(whole, division.parts);
+      if (fresh || it->second.size() != division.parts.size()) continue;
+      bool same = true;
+      for (size_t i = 0; i < division.parts.size(); ++i) {
+        same = same && sizes_[static_cast<size_t>(it->second[i])] == sizes_[static_cast<size_t>(division.parts[i])];
+      }
+      for (size_t i = 0; same && i < division.parts.size(); ++i) {
+        const int x = root(it->second[i]), y = root(division.parts[i]);
+        if (x == y) continue;
+        parents_[static_cast<size_t>(std::max(x, y))] = std::min(x, y);
+        changed = true;
+      }
+      if (changed) break;
+    }
+  }
+}
+
+void AxisMap::list_axes(int slot, std::vector<AxisId>& out) const {
+  const int r = root(slot);
+  if (const auto it = parts_.find(r); it != parts_.end()) {
+    for (int part : it->second) list_axes(part, out);
+  } else if (const auto id = ids_.find(r); id != ids_.end()) {
+    out.push_back(id->second);
   }
 }
 
@@ -150,6 +211,9 @@ void AxisMap::visit_op(const Op& op) {
     case OpKind::store:
       return visit_mapped(op, op.operands[0].value, 1);
     case OpKind::reduce:
+      if (op.reduce == ir::ReduceKind::argmax || op.reduce == ir::ReduceKind::argmin) {
+        undivided_.push_back(slot(op.operands[0].value, op.axis));
+      }
       for (int d = 0, to = 0; d < launch_.type(op.operands[0].value).rank(); ++d) {
         if (d != op.axis) join(op.operands[0].value, d, op.results[0], to++);
       }
@@ -185,26 +249,40 @@ void AxisMap::number() {
     const Type& type = launch_.values[v].type;
     for (int d = 0; d < type.rank(); ++d) {
       const ir::Dim& dim = type.dims[static_cast<size_t>(d)];
-      if (is_unit(dim)) continue;
+      if (is_unit(dim) || parts_.count(root(slot(static_cast<ValueId>(v), d))) != 0) continue;
       const auto [it, fresh] = ids_.emplace(root(slot(static_cast<ValueId>(v), d)), static_cast<AxisId>(axes_.size()));
       if (fresh) axes_.push_back({dim.block, dim.size, false});
     }
   }
   for (const auto& [v, d] : full_) {
-    const AxisId a = axis(v, d);
-    if (a != kNone) axes_[static_cast<size_t>(a)].full = true;
+    for (AxisId a : axes_of(v, d)) axes_[static_cast<size_t>(a)].full = true;
   }
 }
 
-AxisId AxisMap::axis(ValueId v, int dim) const {
-  if (is_unit(launch_.type(v).dims[static_cast<size_t>(dim)])) return kNone;
-  return ids_.at(root(slot(v, dim)));
+std::vector<AxisId> AxisMap::axes_of(ValueId v, int dim) const {
+  std::vector<AxisId> out;
+  if (!is_unit(launch_.type(v).dims[static_cast<size_t>(dim)])) list_axes(slot(v, dim), out);
+  return out;
+}
+
+Index AxisMap::lane(ValueId v, int dim) const {
+  Index out;
+  int64_t scale = 1;
+  const std::vector<AxisId> axes = axes_of(v, dim);
+  for (size_t i = axes.size(); i-- > 0;) {
+    Index one;
+    one.lanes.emplace_back(axes[i], 1);
+    out.add(one, scale);
+    scale *= axes_[static_cast<size_t>(axes[i])].size;
+  }
+  return out;
 }
 
 std::vector<AxisId> AxisMap::axes_of(ValueId v) const {
   std::vector<AxisId> axes;
   for (int d = 0; d < launch_.type(v).rank(); ++d) {
-    if (const AxisId a = axis(v, d); a != kNone) axes.push_back(a);
+    const std::vector<AxisId> more = axes_of(v, d);
+    axes.insert(axes.end(), more.begin(), more.end());
   }
   std::sort(axes.begin(), axes.end());
   return axes;

@@ -15,8 +15,10 @@ class AxisMap {
   /// Fails where two dimensions of a value are one axis.
   Status check() const;
   std::vector<Axis> axes() const { return axes_; }
-  /// The axis, or kNone for a dimension of one lane.
-  AxisId axis(ir::ValueId v, int dim) const;
+  /// The axes of a dimension, outermost first: none where it has one lane, several where a reshape takes it apart.
+  std::vector<AxisId> axes_of(ir::ValueId v, int dim) const;
+  /// The lane's number along a dimension, from the lanes of its axes.
+  Index lane(ir::ValueId v, int dim) const;
   /// Axes of all dimensions of a value, sorted, without kNone.
   std::vector<AxisId> axes_of(ir::ValueId v) const;
   /// One-dimensional integers made from arange, tile_index and scalars alone: made anew wherever they are used, so that
@@ -36,6 +38,9 @@ class AxisMap {
   void visit_mapped(const ir::Op& op, ir::ValueId shape, size_t first);
   void visit_loop(const ir::Op& op, size_t bounds);
   void visit_reshape(const ir::Op& op);
+  void divide_axes();
+  bool inside(int part, int whole) const;
+  void list_axes(int slot, std::vector<AxisId>& out) const;
   void mark_full(ir::ValueId v, ir::BlockId block);
   void number();
 
@@ -46,7 +51,16 @@ class AxisMap {
   std::vector<bool> index_;
   std::vector<const ir::Op*> defs_;
   std::vector<std::pair<ir::ValueId, int>> full_;
-  std::map<int, AxisId> ids_;  // by root
+  /// A dimension that a reshape takes apart, and the dimensions it becomes, all by slot.
+  struct Division {
+    int whole;
+    std::vector<int> parts;
+  };
+  std::vector<Division> divisions_;
+  std::vector<int> undivided_;             // slots whose lanes must have one number: positions are asked for
+  std::map<int, std::vector<int>> parts_;  // by root
+  std::vector<int64_t> sizes_;             // by slot
+  std::map<int, AxisId> ids_;              // by root
   std::vector<Axis> axes_;
 };
 

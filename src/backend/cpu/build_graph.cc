@@ -58,19 +58,18 @@ class GraphBuilder {
     return emit(std::move(node), dtype, std::move(axes));
   }
 
-  /// An index value with its lanes along `axis` (kNone: its only lane).
-  ValId instantiate(ValueId v, AxisId axis) {
+  /// An index value whose lanes have these numbers.
+  ValId instantiate(ValueId v, const Index& lane) {
     const Op& op = *map_.def(v);
     const DType dtype = launch_.type(v).dtype;
     if (!ir::is_elementwise(op.kind)) {
-      Index index;
-      if (axis != kNone) index.lanes.emplace_back(axis, 1);
+      Index index = lane;
       if (op.kind == OpKind::tile_index) index.add(index_of(vals_[at(op.operands[0].value)]), 1);
       return emit_index(std::move(index), dtype, op);
     }
     std::vector<ValId> args;
     for (const Operand& operand : op.operands) {
-      args.push_back(map_.is_index(operand.value) ? instantiate(operand.value, axis) : vals_[at(operand.value)]);
+      args.push_back(map_.is_index(operand.value) ? instantiate(operand.value, lane) : vals_[at(operand.value)]);
     }
     return elementwise(op, std::move(args), dtype);
   }
@@ -79,12 +78,12 @@ class GraphBuilder {
   ValId use(const Operand& operand, ValueId shape) {
     if (!map_.is_index(operand.value)) return vals_[at(operand.value)];
     const int dim = operand.map.empty() ? 0 : operand.map[0];
-    if (launch_.type(operand.value).dims[0].size == 1) return instantiate(operand.value, kNone);
-    return instantiate(operand.value, map_.axis(shape, dim));
+    if (launch_.type(operand.value).dims[0].size == 1) return instantiate(operand.value, {});
+    return instantiate(operand.value, map_.lane(shape, dim));
   }
 
   /// The value with its dimensions on its own axes.
-  ValId use(ValueId v) { return map_.is_index(v) ? instantiate(v, map_.axis(v, 0)) : vals_[at(v)]; }
+  ValId use(ValueId v) { return map_.is_index(v) ? instantiate(v, map_.lane(v, 0)) : vals_[at(v)]; }
 
   ValId elementwise(const Op& op, std::vector<ValId> args, DType dtype) {
     if (op.kind == OpKind::copy) return args[0];
@@ -201,14 +200,15 @@ class GraphBuilder {
 
   void reduce(const Op& op) {
     const ValueId from = op.operands[0].value;
-    const ValId arg = use(from);
-    const AxisId axis = map_.axis(from, op.axis);
+    ValId arg = use(from);
+    const std::vector<AxisId> along = map_.axes_of(from, op.axis);
     const DType dtype = launch_.type(op.results[0]).dtype;
-    ValId& result = vals_[at(op.results[0])];
-    if (axis == kNone) {
-      result = reduce_one_lane(op, arg, dtype);
-      return;
-    }
+    if (along.empty()) arg = reduce_one_lane(op, arg, dtype);
+    for (size_t i = along.size(); i-- > 0;) arg = reduce_axis(op, arg, along[i], dtype);
+    vals_[at(op.results[0])] = arg;
+  }
+
+  ValId reduce_axis(const Op& op, ValId arg, AxisId axis, DType dtype) {
     Node node;
     node.kind = NodeKind::reduce;
     node.reduce = op.reduce;
@@ -218,7 +218,7 @@ class GraphBuilder {
     node.span = op.span;
     std::vector<AxisId> axes = node.axes;
     axes.erase(std::find(axes.begin(), axes.end(), axis));
-    result = emit(std::move(node), dtype, std::move(axes));
+    return emit(std::move(node), dtype, std::move(axes));
   }
 
   ValId convert(ValId v, DType dtype, const Op& op) {
@@ -259,13 +259,13 @@ class GraphBuilder {
     return scale;
   }
 
-  std::vector<AxisId> ordered_axes(ValueId v, size_t skip_front, size_t skip_back) const {
+  /// Axes of all dimensions, outermost first.
+  std::vector<AxisId> ordered_axes(ValueId v) const {
     std::vector<AxisId> axes;
     for (int d = 0; d < launch_.type(v).rank(); ++d) {
-      if (const AxisId a = map_.axis(v, d); a != kNone) axes.push_back(a);
+      const std::vector<AxisId> more = map_.axes_of(v, d);
+      axes.insert(axes.end(), more.begin(), more.end());
     }
-    axes.erase(axes.end() - static_cast<std::ptrdiff_t>(skip_back), axes.end());
-    axes.erase(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(skip_front));
     return axes;
   }
 
@@ -294,10 +294,15 @@ class GraphBuilder {
   void reshape(const Op& op) {
     const ValueId from = op.operands[0].value, to = op.results[0];
     const ValId arg = use(from);
-    const KeptDims kept = kept_dims(launch_.type(from), launch_.type(to));
-    const auto front = static_cast<size_t>(kept.front), back = static_cast<size_t>(kept.back);
-    std::vector<AxisId> group = ordered_axes(from, front, back);
-    const std::vector<AxisId> fresh = ordered_axes(to, front, back);
+    std::vector<AxisId> group = ordered_axes(from), fresh = ordered_axes(to);
+    while (!group.empty() && !fresh.empty() && group.front() == fresh.front()) {
+      group.erase(group.begin());
+      fresh.erase(fresh.begin());
+    }
+    while (!group.empty() && !fresh.empty() && group.back() == fresh.back()) {
+      group.pop_back();
+      fresh.pop_back();
+    }
     if (group.empty() && fresh.empty()) {
       vals_[at(to)] = arg;
       return;
@@ -313,7 +318,7 @@ class GraphBuilder {
   void split(const Op& op) {
     const ValueId from = op.operands[0].value;
     const ValId arg = use(from);
-    const AxisId pair = map_.axis(from, launch_.type(from).rank() - 1);
+    const AxisId pair = map_.axes_of(from, launch_.type(from).rank() - 1)[0];
     std::vector<AxisId> axes = graph_.val(arg).axes;
     axes.erase(std::remove(axes.begin(), axes.end(), pair), axes.end());
     for (int half = 0; half < 2; ++half) {
@@ -326,9 +331,7 @@ class GraphBuilder {
   /// The second operand in the odd lanes of the new axis.
   void join(const Op& op) {
     const ValueId to = op.results[0];
-    Index lane;
-    lane.lanes.emplace_back(map_.axis(to, launch_.type(to).rank() - 1), 1);
-    const ValId number = emit_index(std::move(lane), DType::i32, op);
+    const ValId number = emit_index(map_.lane(to, launch_.type(to).rank() - 1), DType::i32, op);
     Op compare;
     compare.kind = OpKind::eq;
     compare.span = op.span;
