@@ -4,6 +4,7 @@
 
 #include "backend/cpu/axes.h"
 #include "backend/cpu/graph.h"
+#include "backend/cpu/lane_of.h"
 
 namespace hc::backend::cpu {
 namespace {
@@ -21,6 +22,8 @@ class GraphBuilder {
 
   Result<Graph> build() {
     HC_TRY(map_.check());
+    written_.assign(program_.storages.size(), false);
+    find_written(launch_.body);
     graph_.axes = map_.axes();
     graph_.bodies.emplace_back();
     for (ValueId v : launch_.body.args) {
@@ -33,6 +36,13 @@ class GraphBuilder {
 
  private:
   static size_t at(ValueId v) { return static_cast<size_t>(v); }
+
+  void find_written(const Region& source) {
+    for (const Op& op : source.ops) {
+      if (op.kind == OpKind::store) written_[at(program_.tensor(op.tensor).storage)] = true;
+      for (const Region& inner : op.regions) find_written(inner);
+    }
+  }
 
   ValId emit(Node node, DType dtype, std::vector<AxisId> axes) {
     const NodeId id = static_cast<NodeId>(graph_.nodes.size());
@@ -195,7 +205,30 @@ class GraphBuilder {
     access(op, 1, value, node);
     node.args.push_back(use(value));
     node.axes = join_axes(node.axes, graph_.val(node.args[0]).axes);
+    for (AxisId a : joined_) {
+      if (has_axis(node.axes, a) && store_lanes(node, a)) return;
+    }
     push(std::move(node));
+  }
+
+  /// Stores each of the two lanes of a joined axis by itself; false where they cannot be told apart.
+  bool store_lanes(const Node& both, AxisId axis) {
+    std::vector<Node> halves;
+    for (int half = 0; half < 2; ++half) {
+      LaneOf lane(graph_, body_, written_, axis, half);
+      const auto value = lane.value(both.args[0]);
+      const auto index = lane.with_values(both.index);
+      const auto mask = both.mask == kNone ? std::optional<ValId>(kNone) : lane.value(both.mask);
+      if (!value || !index || !mask) return false;
+      Node node = both;
+      node.args = {*value};
+      node.index = *index;
+      node.mask = *mask;
+      node.axes.erase(std::find(node.axes.begin(), node.axes.end(), axis));
+      halves.push_back(std::move(node));
+    }
+    for (Node& node : halves) push(std::move(node));
+    return true;
   }
 
   void reduce(const Op& op) {
@@ -322,16 +355,23 @@ class GraphBuilder {
     std::vector<AxisId> axes = graph_.val(arg).axes;
     axes.erase(std::remove(axes.begin(), axes.end(), pair), axes.end());
     for (int half = 0; half < 2; ++half) {
+      ValId& result = vals_[at(op.results[static_cast<size_t>(half)])];
+      if (const auto lane = LaneOf(graph_, body_, written_, pair, half).value(arg)) {
+        result = *lane;
+        continue;
+      }
       Index index;
       index.constant = half;
-      vals_[at(op.results[static_cast<size_t>(half)])] = relayout(op, arg, {pair}, std::move(index), axes);
+      result = relayout(op, arg, {pair}, std::move(index), axes);
     }
   }
 
   /// The second operand in the odd lanes of the new axis.
   void join(const Op& op) {
     const ValueId to = op.results[0];
-    const ValId number = emit_index(map_.lane(to, launch_.type(to).rank() - 1), DType::i32, op);
+    const Index lane = map_.lane(to, launch_.type(to).rank() - 1);
+    joined_ = join_axes(joined_, {lane.lanes[0].first});
+    const ValId number = emit_index(lane, DType::i32, op);
     Op compare;
     compare.kind = OpKind::eq;
     compare.span = op.span;
@@ -502,6 +542,8 @@ class GraphBuilder {
   Graph graph_;
   std::vector<ValId> vals_;
   BodyId body_ = 0;
+  std::vector<bool> written_;   // by StorageId
+  std::vector<AxisId> joined_;  // axes of two lanes that joins have made
 };
 
 }  // namespace

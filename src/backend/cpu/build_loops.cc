@@ -189,11 +189,11 @@ class LoopBuilder {
     return out;
   }
 
-  static void memory_waits(const std::vector<Access>& before, const std::vector<Access>& after, size_t on,
-                           std::vector<Wait>& out) {
+  void memory_waits(const std::vector<Access>& before, const std::vector<Access>& after, size_t on,
+                    std::vector<Wait>& out) const {
     for (const Access& a : before) {
       for (const Access& b : after) {
-        if (a.storage != b.storage || !(a.write || b.write)) continue;
+        if (a.storage != b.storage || !(a.write || b.write) || disjoint(graph_, *a.index, *b.index)) continue;
         out.push_back({on, kNone, before.size() == 1 && after.size() == 1 && *a.index == *b.index});
       }
     }

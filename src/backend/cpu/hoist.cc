@@ -8,11 +8,11 @@ namespace hc::backend::cpu {
 namespace {
 
 /// Whether accesses of one storage inside meet in a way that the order of lanes could matter.
-bool order_matters(const std::vector<Access>& all) {
+bool order_matters(const Graph& graph, const std::vector<Access>& all) {
   for (size_t i = 0; i < all.size(); ++i) {
     for (size_t j = i + 1; j < all.size(); ++j) {
       if (all[i].storage != all[j].storage || !(all[i].write || all[j].write)) continue;
-      if (!(*all[i].index == *all[j].index)) return true;
+      if (!(*all[i].index == *all[j].index) && !disjoint(graph, *all[i].index, *all[j].index)) return true;
     }
   }
   return false;
@@ -31,7 +31,7 @@ class Hoister {
 
  private:
   std::vector<AxisId> hoistable(NodeId region) {
-    if (order_matters(accesses(graph_, region))) return {};
+    if (order_matters(graph_, accesses(graph_, region))) return {};
     std::vector<NodeId> nodes = nodes_within(graph_, region);
     std::vector<AxisId> axes, barred;
     for (NodeId n : nodes) {

@@ -2,6 +2,8 @@
 #include "backend/cpu/loops.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <numeric>
 
 namespace hc::backend::cpu {
 
@@ -66,6 +68,21 @@ std::vector<Access> accesses(const Graph& graph, NodeId n) {
     out.push_back({node.storage, &node.index, node.kind == NodeKind::store});
   }
   return out;
+}
+
+bool disjoint(const Graph& graph, const Index& a, const Index& b) {
+  const int64_t distance = std::abs(a.constant - b.constant);
+  if (distance == 0 || a.lanes != b.lanes || a.values != b.values) return false;
+  // Lanes with strides up to the distance reach `reach` elements; the others move by multiples of `unit`.
+  int64_t reach = 0, unit = 0;
+  for (const auto& [axis, scale] : a.lanes) {
+    if (std::abs(scale) <= distance) {
+      reach += std::abs(scale) * (graph.axis(axis).size - 1);
+    } else {
+      unit = std::gcd(unit, scale);
+    }
+  }
+  return distance > reach && (unit == 0 || distance + reach < unit);
 }
 
 std::vector<bool> written_storages(const Graph& graph) {

@@ -64,6 +64,8 @@ struct Access {
 /// Nodes of a body and of the bodies inside, in order.
 std::vector<NodeId> nodes_within(const Graph& graph, NodeId n);
 std::vector<Access> accesses(const Graph& graph, NodeId n);
+/// Whether accesses at these elements of one storage never meet, whatever their lanes.
+bool disjoint(const Graph& graph, const Index& a, const Index& b);
 /// Storages that the launch writes.
 std::vector<bool> written_storages(const Graph& graph);
 /// The axis whose lanes lie side by side in most loads and stores of these nodes, or kNone.
