@@ -77,10 +77,15 @@ std::vector<std::string> powers(int64_t first, int64_t last) {
   return out;
 }
 
+/// Sites of one name (views of one tensor, loops of one line) share a choice.
 void add(std::vector<Choice>& choices, std::string_view name, std::string_view site, std::vector<std::string> values,
          std::string default_value) {
+  std::string key = knob::key(name, site);
+  for (const Choice& choice : choices) {
+    if (choice.key == key) return;
+  }
   choices.push_back(
-      {knob::key(name, site), std::string(name), std::string(site), std::move(values), std::move(default_value)});
+      {std::move(key), std::string(name), std::string(site), std::move(values), std::move(default_value)});
 }
 
 }  // namespace
@@ -161,8 +166,8 @@ Result<Knobs> read_knobs(const ir::Program& program, const knob::Config& config,
   out.streamed.assign(program.tensors.size(), false);
   for (const Choice& choice : space.choices) {
     if (choice.name == "store" && text("store", choice.site) == "streaming") {
-      for (size_t t = 0; t < program.tensors.size(); ++t) {
-        if (program.tensors[t].name == choice.site) out.streamed[t] = true;
+      for (ir::TensorId t : streamable(program)) {
+        if (program.tensor(t).name == choice.site) out.streamed[static_cast<size_t>(t)] = true;
       }
     }
     if (choice.name == "reduction_chunk") {
