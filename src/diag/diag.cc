@@ -30,7 +30,8 @@ const Row& row(Code code) {
 }
 
 std::string place(const Span& span) {
-  return fmt::format("{}:{}:{}", span.source->path(), span.source->line_of(span.begin), span.source->column_of(span.begin));
+  return fmt::format("{}:{}:{}", span.source->path(), span.source->line_of(span.begin),
+                     span.source->column_of(span.begin));
 }
 
 /// The source line and under it a caret with a tilde for each further character.
@@ -39,11 +40,13 @@ std::string excerpt(const Span& span) {
   const std::string_view text = span.source->line_text(line);
   const size_t column = static_cast<size_t>(span.source->column_of(span.begin)) - 1;
   const size_t room = text.size() > column ? text.size() - column : 1;
-  const size_t length = std::clamp<size_t>(span.end > span.begin ? span.end - span.begin : 1, 1, std::max<size_t>(room, 1));
+  const size_t length =
+      std::clamp<size_t>(span.end > span.begin ? span.end - span.begin : 1, 1, std::max<size_t>(room, 1));
   std::string pad;
   for (size_t i = 0; i < column && i < text.size(); ++i) pad += text[i] == '\t' ? '\t' : ' ';
   const std::string number = std::to_string(line);
-  return fmt::format(" {} | {}\n {} | {}^{}\n", number, text, std::string(number.size(), ' '), pad, std::string(length - 1, '~'));
+  return fmt::format(" {} | {}\n {} | {}^{}\n", number, text, std::string(number.size(), ' '), pad,
+                     std::string(length - 1, '~'));
 }
 
 }  // namespace
@@ -71,8 +74,10 @@ std::string render(const Diagnostic& d) {
 }
 
 void bug(std::string_view message, const char* file, int line) {
-  std::fprintf(stderr, "internal error: %.*s (%s:%d)\nthis is a fault of hillclimb; please report it with the command that led here\n",
-               static_cast<int>(message.size()), message.data(), file, line);
+  std::fprintf(
+      stderr,
+      "internal error: %.*s (%s:%d)\nthis is a fault of hillclimb; please report it with the command that led here\n",
+      static_cast<int>(message.size()), message.data(), file, line);
   std::abort();
 }
 

@@ -20,7 +20,8 @@ enum class Code : int {
 std::string_view code_slug(Code code);
 std::string_view code_sentence(Code code);
 
-/// Exit status of a command that ends with this diagnostic: 64 usage, 65 wrong input, 69 something is missing, 70 our fault.
+/// Exit status of a command that ends with this diagnostic: 64 usage, 65 wrong input, 69 something is missing, 70 our
+/// fault.
 int exit_status(Code code);
 
 struct Note {
@@ -36,9 +37,18 @@ struct Diagnostic {
   std::vector<Note> notes{};
   std::string help{};
 
-  Diagnostic&& at(Span where) && { span = std::move(where); return std::move(*this); }
-  Diagnostic&& note(std::string text, Span where = {}) && { notes.push_back({std::move(where), std::move(text)}); return std::move(*this); }
-  Diagnostic&& fix(std::string text) && { help = std::move(text); return std::move(*this); }
+  Diagnostic&& at(Span where) && {
+    span = std::move(where);
+    return std::move(*this);
+  }
+  Diagnostic&& note(std::string text, Span where = {}) && {
+    notes.push_back({std::move(where), std::move(text)});
+    return std::move(*this);
+  }
+  Diagnostic&& fix(std::string text) && {
+    help = std::move(text);
+    return std::move(*this);
+  }
 };
 
 /// The printed form, with source line and caret where a place is known:
@@ -86,17 +96,17 @@ using diag::success;
 }  // namespace hc
 
 /// Yields the value of a Result or returns its error from the enclosing function; may be nested.
-#define HC_TRY_AS(name, expression)                  \
-  ({                                                 \
-    auto name = (expression);                        \
-    if (!name.ok()) return std::move(name).error();  \
-    std::move(name).value();                         \
+#define HC_TRY_AS(name, expression)                 \
+  ({                                                \
+    auto name = (expression);                       \
+    if (!name.ok()) return std::move(name).error(); \
+    std::move(name).value();                        \
   })
 #define HC_CONCAT_(a, b) a##b
 #define HC_CONCAT(a, b) HC_CONCAT_(a, b)
 #define HC_TRY(expression) HC_TRY_AS(HC_CONCAT(hc_result_, __COUNTER__), expression)
 
-#define HC_CHECK(condition, message) \
-  do {                               \
+#define HC_CHECK(condition, message)            \
+  do {                                          \
     if (!(condition)) ::hc::diag::bug(message); \
   } while (0)

@@ -20,7 +20,8 @@ Result<int> quarter(int value) { return HC_TRY(half(HC_TRY(half(value)))); }
 TEST(Diag, shows_the_line_and_a_caret_under_the_span) {
   const auto text = source();
   const auto at = static_cast<uint32_t>(text->text().find("yy"));
-  const Diagnostic d = Diagnostic{Code::undefined_variable, "`yy` is not defined"}.at({text, at, at + 2}).fix("assign it");
+  const Diagnostic d =
+      Diagnostic{Code::undefined_variable, "`yy` is not defined"}.at({text, at, at + 2}).fix("assign it");
   EXPECT_EQ(render(d),
             "k.py:2:16: error[2005 UndefinedVariable]: `yy` is not defined\n"
             " 2 |     return x + yy\n"
@@ -62,7 +63,7 @@ TEST(Result, try_passes_the_first_error_on) {
 TEST(Codes, numbers_and_slugs_are_unique_and_exit_statuses_follow_the_bands) {
   std::set<int> numbers;
   std::set<std::string_view> slugs;
-#define HC_CODE(name, number, slug, sentence)  \
+#define HC_CODE(name, number, slug, sentence)          \
   EXPECT_TRUE(numbers.insert(number).second) << #name; \
   EXPECT_TRUE(slugs.insert(slug).second) << slug;
 #include "diag/codes.def"

@@ -94,7 +94,8 @@ Status Space::check(const Config& config) const {
     if (!choice) {
       std::string known;
       for (const Choice& c : choices) known += fmt::format("{}{}", known.empty() ? "" : ", ", c.key);
-      return Diagnostic{Code::invalid_config, fmt::format("this kernel has no knob `{}`", k)}.fix("its knobs are " + known);
+      return Diagnostic{Code::invalid_config, fmt::format("this kernel has no knob `{}`", k)}.fix("its knobs are " +
+                                                                                                  known);
     }
     if (std::find(choice->values.begin(), choice->values.end(), v) == choice->values.end()) {
       return Diagnostic{Code::invalid_config, fmt::format("`{}` cannot be {}", k, v)}.fix(
