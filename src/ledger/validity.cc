@@ -12,7 +12,7 @@ namespace hc::ledger {
 namespace {
 
 constexpr size_t kSamplesToCompare = 5;  ///< shorter sample vectors may be equal by chance
-constexpr double kVoidShare = 0.5;       ///< above this share of void pairs the machine was too restless; blind to the arms
+constexpr double kVoidShare = 0.5;       ///< above this share of void pairs, blind to the arms, there is no verdict
 constexpr double kClockSlack = 1.001;    ///< a device's clock may run this much faster than the referee's
 constexpr double kCeilingSlack = 1.02;   ///< a reading may not beat the read rate of the same run by more
 
