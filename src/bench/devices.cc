@@ -16,6 +16,7 @@ namespace {
 
 constexpr uint64_t kHeldDown = 0x8 | 0x40 | 0x80;  ///< hardware slowdown, hardware thermal, power brake
 constexpr int kProhibited = 2;                     ///< compute mode
+constexpr int kPatience = 4;                       ///< times as many looks as have to be quiet
 constexpr int kTeardownLooks = 6;                  ///< a context may outlive its process for a moment
 constexpr double kTeardownGap = 0.25;
 constexpr const char* kSchema = "hillclimb.devices/1";
@@ -171,14 +172,29 @@ std::vector<std::string> GpuPool::in_order(const std::string& variant) const {
 }
 
 std::string GpuPool::look_closely(const std::string& uuid, bool* foreign) const {
-  std::vector<GpuState> looks;
-  for (int i = 0; i < options_.rules.samples; ++i) {
+  std::string why;
+  std::vector<GpuState> quiet;
+  for (int i = 0; i < kPatience * options_.rules.samples; ++i) {
     if (i > 0) sleep(options_.rules.sample_gap_s);
-    looks.push_back(probe_->look(uuid));
-    // one look is enough to turn it down
-    if (std::string why = busy_reason({looks.back()}, options_.rules, {}, INFINITY, foreign); !why.empty()) return why;
+    const GpuState now = probe_->look(uuid);
+    why = busy_reason({now}, options_.rules, {}, INFINITY, foreign);
+    GpuState without_load = now;
+    without_load.utilization = -1;
+    bool by_more_than_load = false;
+    if (!busy_reason({without_load}, options_.rules, {}, INFINITY, &by_more_than_load).empty()) return why;
+    // load is that of the last second or so, in which our own work may just have ended
+    if (why.empty()) {
+      quiet.push_back(now);
+    } else {
+      quiet.clear();
+    }
+    if (static_cast<int>(quiet.size()) >= options_.rules.samples) break;
   }
-  return busy_reason(looks, options_.rules, {}, coolest(), foreign);
+  if (static_cast<int>(quiet.size()) < options_.rules.samples) {
+    *foreign = true;
+    return why.empty() ? "it was busy now and then" : why;
+  }
+  return busy_reason(quiet, options_.rules, {}, coolest(), foreign);
 }
 
 /// A device without a reference is held against another one of its name.
