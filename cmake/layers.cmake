@@ -22,6 +22,12 @@ hc_folder(cli DEPS report contract tune bench compile interp runtime lang ir kno
 if(EXISTS ${CMAKE_SOURCE_DIR}/src/cli/main.cc)
   add_executable(hillclimb src/cli/main.cc)
   target_link_libraries(hillclimb PRIVATE hc_cli)
+  # These tests start the program itself.
+  foreach(test tune_test cli_test)
+    if(TARGET ${test})
+      add_dependencies(${test} hillclimb)
+    endif()
+  endforeach()
   if(NOT HC_SANITIZE)
     target_link_options(hillclimb PRIVATE -static-libstdc++ -static-libgcc)
   endif()

@@ -43,7 +43,7 @@ struct SearchOptions {
   uint64_t seed = 1;
   int batch = 8;          ///< configs per generation
   int random_start = 12;  ///< random configs beside defaults and seeds
-  int patience = 2;       ///< generations without gain, after all neighbours of the best were tried, that end it
+  int patience = 3;       ///< generations without gain, after all neighbours of the best were tried, that end it
   double gain = 0.005;    ///< relative gain that counts as one
   int finalists = 4;
   int64_t max_candidates = 0;   ///< that were compiled; 0: no limit
