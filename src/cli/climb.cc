@@ -8,6 +8,8 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "cli/evidence.h"
+#include "cli/handoff.h"
+#include "contract/ignore.h"
 #include "ledger/checker.h"
 #include "ledger/judge.h"
 #include "report/report.h"
@@ -91,13 +93,20 @@ Status Climb::start() {
   if (!trouble.empty()) {
     return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", options_.artifacts, trouble)};
   }
-  writer_ = HC_TRY(ledger::WriterLock::take(options_.artifacts, "climb"));
+  const Result<std::string> ignored = contract::ignore_artifacts(options_.artifacts);
+  if (!ignored.ok() || !ignored.value().empty()) {
+    progress_.line(ignored.ok() ? fmt::format("{} now ignores {}", ignored.value(), options_.artifacts)
+                                : ignored.error().message);
+  }
+  writer_ = HC_TRY(ledger::WriterLock::take(options_.artifacts, options_.who));
   store_ = HC_TRY(ledger::Store::open(options_.artifacts, anchor_path(context_, options_.artifacts)));
   for (const std::string& repair : store_->repairs()) progress_.line(repair);
-  return open_goal();
+  HC_TRY(open_goal());
+  mark_stale_shapes();
+  return success();
 }
 
-/// Variants that were never measured, in the task's order; when there is none, those that do not pass, worst first.
+/// Variants that were never confirmed, in the task's order; when there is none, those that do not pass, worst first.
 std::vector<const contract::TaskVariant*> Climb::due() {
   const auto wanted = [&](const std::string& name) {
     return options_.variants.empty() ||
@@ -111,7 +120,9 @@ std::vector<const contract::TaskVariant*> Climb::due() {
     const auto shape = std::find_if(goal_.shapes.begin(), goal_.shapes.end(),
                                     [&](const ledger::GoalShape& s) { return s.name == variant.name; });
     const bool stale = shape != goal_.shapes.end() && shape->stale;
-    if (wanted(variant.name) && (!verdict || !verdict->measured || stale)) unmeasured.push_back(&variant);
+    const bool confirmed = verdict && std::any_of(verdict->baselines.begin(), verdict->baselines.end(),
+                                                  [](const ledger::BaselineVerdict& b) { return b.confirmed; });
+    if (wanted(variant.name) && (!confirmed || stale)) unmeasured.push_back(&variant);
   }
   if (!unmeasured.empty()) return unmeasured;
   std::vector<const contract::TaskVariant*> failing;
@@ -138,7 +149,23 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   progress_.line(fmt::format("{}  {:.3f} of {} [{:.3f}, {:.3f}] {}{}", work.label, verdict.ratio, verdict.best_baseline,
                              verdict.lcb, verdict.ucb, ledger::verdict_name(verdict.verdict),
                              verdict.reason.empty() ? "" : ": " + verdict.reason));
+  if (verdict.verdict == ledger::Verdict::fail) hand_off(work, verdict);
   return success();
+}
+
+/// What tuning did not close goes on by hand: everything for that lies in one folder.
+void Climb::hand_off(const Work& work, const ledger::VariantVerdict& verdict) {
+  Handoff out{.folder = handoff_folder(options_.artifacts, goal_.run, work.variant->name),
+              .task_path = options_.task_path,
+              .artifacts = options_.artifacts,
+              .task = &task_,
+              .variant = work.variant,
+              .winner = &work.built,
+              .toolchain = &site_.toolchain,
+              .verdict = verdict};
+  const Status written = write_handoff(out);
+  progress_.line(written.ok() ? fmt::format("{}  for going on by hand: {}/README.md", work.label, out.folder)
+                              : written.error().message);
 }
 
 Result<int> Climb::conclude() {

@@ -27,7 +27,10 @@ struct ClimbOptions {
   std::optional<uint64_t> seed;
   int64_t max_candidates = 0;  ///< per tune; 0: the task's own limit
   double max_seconds = 0;
-  int pairs = 0;  ///< 0: as agreed in the goal's criteria
+  int pairs = 0;                                   ///< 0: as agreed in the goal's criteria
+  std::string who = "climb";                       ///< in whose name the goal is written
+  double anchor_band = 0.08;                       ///< by which the known-good config may move during a batch of probes
+  std::function<bench::CanaryReading()> canary{};  ///< stands in for the processor's; for tests
 };
 
 /// One climb of one task.
@@ -37,7 +40,7 @@ class Climb {
   /// The checker's exit code, or why it could not go on; what was stored before stays.
   Result<int> run();
 
- private:
+ protected:
   /// A variant on its way: what was found so far.
   struct Work {
     const contract::TaskVariant* variant = nullptr;
@@ -48,7 +51,8 @@ class Climb {
     std::unique_ptr<tune::Probe> probe;
     std::unique_ptr<tune::OutputJudge> judge;
     tune::Contender candidate;
-    std::string label;  ///< task/variant
+    std::string label;                      ///< task/variant
+    std::optional<tune::Built> known_good;  ///< begins and ends each batch; the candidate itself when there is none
   };
 
   // climb.cc: the whole
@@ -56,6 +60,7 @@ class Climb {
   Status open_goal();
   std::vector<const contract::TaskVariant*> due();
   Status one_variant(const contract::TaskVariant& variant);
+  void hand_off(const Work& work, const ledger::VariantVerdict& verdict);
   Result<int> conclude();
   // climb_variant.cc: the steps of one variant
   Status tune_variant(Work& work);
@@ -70,6 +75,11 @@ class Climb {
   Result<std::string> store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
                                   int64_t open_seq);
   tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
+  // climb_anchor.cc: batches between two looks at the known-good config
+  Result<ledger::PairsArtifact> measure_batch(Work& work, const std::vector<tune::Contender>& arms,
+                                              const tune::CampaignPlan& plan,
+                                              const std::function<Status(ledger::PairsArtifact)>& keep_void);
+  void mark_stale_shapes();
   // climb_resume.cc: what an earlier, interrupted run of the same name left
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_tune(const Work& work) const;
   std::optional<std::pair<std::string, ledger::PairsArtifact>> stored_pairs(const Work& work, ledger::Purpose purpose,

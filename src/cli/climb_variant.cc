@@ -39,6 +39,7 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.time.blocks = task_.effort.blocks;
   plan.time.min_block_s = task_.effort.block_seconds;
   plan.time.max_launches = kBlockLaunches;
+  plan.canary = options_.canary;
   plan.on_pair = [this, label = work.label, what, pairs](int done) {
     progress_.now(fmt::format("{}  {}: {} of {} pairs", label, what, done, pairs));
   };
@@ -182,7 +183,11 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
   const auto measure = [&]() -> Result<std::string> {
     const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(
         kLockWait, [&](const std::string& holder) { progress_.line("waiting for the machine: " + holder); }));
-    ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
+    const auto keep_void = [&](ledger::PairsArtifact moved) -> Status {
+      HC_TRY(store_pairs(work, std::move(moved), "void-" + name, open_seq));
+      return success();
+    };
+    ledger::PairsArtifact artifact = HC_TRY(measure_batch(work, arms, plan, keep_void));
     if (edit) edit(&artifact);
     return store_pairs(work, std::move(artifact), name, open_seq);
   };

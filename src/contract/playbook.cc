@@ -33,9 +33,10 @@ constexpr Line kContract[] = {
      "--question \"what the owner has to decide?\" --evidence ID`. The evidence is a hand-edited kernel of the worst "
      "failing variant that has the baseline's structure and still falls short on the same device."},
     {"ablate",
-     "* Where the best baseline has no structure to copy, first ablate its own winning config (`hillclimb ablate V "
-     "--impl BASELINE`), transplant by hand what carries its edge, measure that, and name the ablation as "
-     "evidence too."},
+     "* `hillclimb ablate TASK --variant V` shows which knobs of the stored winner carry its edge. Where the best "
+     "baseline is tuned itself and has no structure to copy, do the same to its config, transplant by hand what "
+     "carries "
+     "its edge, measure that, and name the ablation as evidence too."},
     {"",
      "* A hand-edited kernel that does reach parity is not a reason to stop but the specification of your next pass. "
      "Rooflines, noise and an exhausted backlog are no evidence; on a noisy machine ask the owner and pause."},
@@ -105,7 +106,8 @@ constexpr Line kSteps[] = {
      "baseline's config has to be pinned by the recipe, so that it can be run again alone."},
     {"start",
      "4. `hillclimb start TASK` measures every baseline, tunes every variant cold and to the end, stores the first "
-     "numbers (the report's \"before\") and creates the goal. It may take an hour; never cut it short."},
+     "numbers (the report's \"before\") and creates the goal. It may take an hour; never cut it short. Then `hillclimb "
+     "climb TASK` confirms every variant by interleaved pairs."},
     {"!start",
      "4. `hillclimb climb TASK` measures every baseline, tunes every variant cold and to the end, stores the first "
      "numbers (the report's \"before\") and creates the goal. It may take an hour; never cut it short, and leave "
@@ -117,15 +119,18 @@ constexpr Line kSteps[] = {
      "with "
      "`hillclimb idea rank ID --rank 1`."},
     {"handoff",
-     "2. `hillclimb handoff V` writes winning source, config, the baselines' numbers and the rules into one folder."},
+     "2. `hillclimb handoff TASK --variant V` writes winning source, config, the baselines' numbers and the rules into "
+     "one folder."},
     {"diff",
-     "3. `hillclimb diff V` shows candidate and baseline side by side down to the instructions. What does the baseline "
-     "do that the generated code does not?"},
+     "3. `hillclimb diff TASK --variant V` shows the winner beside another config down to the instructions; read it "
+     "beside the handwritten baseline. What does the baseline do that the generated code does not? `hillclimb measure "
+     "TASK --variant V --set KNOB=VALUE` puts a number on one knob."},
     {"!diff",
      "2. `hillclimb show KERNEL.py:NAME --args ... --config FILE --stage source` prints the generated source. Read it "
      "beside the handwritten baseline, down to the instructions: what does the baseline do that it does not?"},
     {"try",
-     "4. Try the idea by hand first: edit the generated source, `hillclimb try V --source FILE`. It is checked against "
+     "4. Try the idea by hand first: edit the generated source, `hillclimb try TASK --variant V --source FILE`. It is "
+     "checked against "
      "the reference and paired with the incumbent and the best baseline. That is cheaper than a pass, and it is the "
      "evidence that a block would need."},
     {"",
@@ -133,7 +138,8 @@ constexpr Line kSteps[] = {
      "structure: transplant the baseline's structure by hand, and turn what reaches parity into a pass or a redesigned "
      "lowering."},
     {"confirm",
-     "6. It counts once a cold full tune finds it by itself: `hillclimb confirm V` (new seed, nothing cached)."},
+     "6. It counts once a cold full tune finds it by itself: `hillclimb confirm TASK --variant V` (new seed, nothing "
+     "cached)."},
     {"!confirm",
      "6. It counts once a cold full tune finds it by itself: `hillclimb climb TASK --variant V` (new seed, nothing "
      "cached)."},
@@ -141,7 +147,9 @@ constexpr Line kSteps[] = {
     {"", "8. `hillclimb idea close ID --evidence OBJECT --outcome \"...\"`, `hillclimb log ...`, commit.\n"},
     {"", "## Step 3: judge, or go round again\n"},
     {"verify",
-     "1. `hillclimb verify V` settles a variant by interleaved pairs; a variant within two margins of the bar needs "
+     "1. `hillclimb verify TASK --variant V` settles a variant by interleaved pairs; a variant within two margins of "
+     "the "
+     "bar needs "
      "it."},
     {"!verify", "1. `hillclimb climb TASK` confirms every variant by interleaved pairs that are due, worst first."},
     {"",

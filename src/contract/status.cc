@@ -50,21 +50,23 @@ const Idea* best_idea(const Standing& s, const std::string& variant) {
 /// The step for the worst variant that does not pass.
 std::string step_for(const Standing& s, const VariantVerdict& v) {
   if (!v.measured || v.reason.starts_with("stale")) {
-    return fmt::format("`hillclimb climb TASK --variant {}` tunes it cold and measures it.", v.name);
+    return fmt::format("`hillclimb confirm TASK --variant {}` tunes it cold and measures it.", v.name);
   }
   if (v.undecided || v.reason.starts_with("only nominated")) {
-    return fmt::format("{} is not decided yet: `hillclimb climb TASK --variant {}` measures the pairs that are due.",
+    return fmt::format("{} is not decided yet: `hillclimb verify TASK --variant {}` measures the pairs that are due.",
                        v.name, v.name);
   }
   const Idea* idea = best_idea(s, v.name);
   if (idea) {
-    return fmt::format("work on {}: idea {} ({}), then a cold full tune: `hillclimb climb TASK --variant {}`.", v.name,
-                       idea->id, idea->text, v.name);
+    return fmt::format("work on {}: idea {} ({}), then a cold full tune: `hillclimb confirm TASK --variant {}`.",
+                       v.name, idea->id, idea->text, v.name);
   }
   return fmt::format(
       "work on {}: its backlog is empty, so compare the generated source with {} down to the instructions, write down "
-      "what differs (`hillclimb idea add`), transplant it by hand, and turn what reaches parity into a pass.",
-      v.name, v.best_baseline.empty() ? "the best baseline" : v.best_baseline);
+      "what differs (`hillclimb idea add`), transplant it by hand (`hillclimb handoff TASK --variant {}` has the file "
+      "and "
+      "the command), and turn what reaches parity into a pass.",
+      v.name, v.best_baseline.empty() ? "the best baseline" : v.best_baseline, v.name);
 }
 
 size_t open_ideas(const Standing& s) {
@@ -135,7 +137,7 @@ std::string variant_line(const VariantVerdict& v) {
 std::string next_step(const Standing& s) {
   const ledger::CheckReport& r = s.report;
   if (!s.live.empty()) return fmt::format("`hillclimb wait`: {} is at work on this goal.", s.live);
-  if (r.no_goal) return "`hillclimb climb TASK` creates a goal and begins.";
+  if (r.no_goal) return "`hillclimb start TASK` creates a goal and begins.";
   if (r.exit_code == ledger::kExitBroken) {
     return "restore the files that `hillclimb check` names from a copy; what cannot be restored is measured anew. Do "
            "not "

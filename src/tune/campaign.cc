@@ -113,7 +113,7 @@ ledger::Facts machine_facts() { return facts_of(bench::environment()); }
 Result<bench::OutputVerdict> OutputJudge::judge(const Contender& contender, const bench::CheckReply& outputs) {
   if (!contender.checked) return bench::OutputVerdict{};
   ProbeRequest request;
-  request.config = config_;
+  request.config = contender.config.empty() ? config_ : contender.config;
   request.storages = contender.ours;
   for (const bench::OutputFile& output : outputs.outputs) {
     const auto at = static_cast<size_t>(output.index);
@@ -139,6 +139,7 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   // pair feel it alike. Only what goes beyond that voids a pair.
   pairs.canary_band = 0.3;
   pairs.time = plan.time;
+  pairs.canary = plan.canary;
   pairs.verify = [&](const bench::Arm& arm, const bench::CheckReply& outputs) -> Result<bench::OutputVerdict> {
     for (const Contender& contender : contenders) {
       if (contender.arm.name == arm.name) return judge.judge(contender, outputs);

@@ -20,6 +20,7 @@ struct Contender {
   std::string binary;   ///< the file that decides its speed: shared object, library or program
   bool ours = false;    ///< its outputs are storages of our program, not dense tensors
   bool checked = true;  ///< false: a copy, which has nothing to compare
+  std::string config;   ///< canonical text for the oracle's program, where it is not the judge's
 };
 
 /// The candidate: a built config as an arm named `name`.
@@ -43,7 +44,8 @@ struct CampaignPlan {
   ledger::Purpose purpose = ledger::Purpose::confirm;
   int pairs = 10;  ///< valid pairs wanted
   bench::TimeRequest time;
-  std::function<void(int done)> on_pair;  ///< told the number of valid pairs so far
+  std::function<bench::CanaryReading()> canary;  ///< stands in for the processor's; null: that one
+  std::function<void(int done)> on_pair;         ///< told the number of valid pairs so far
   /// After a valid pair: true ends the campaign, since a verdict may be taken.
   std::function<bool(const ledger::PairsArtifact& so_far)> enough;
 };

@@ -1,0 +1,103 @@
+// Batches of measurements between two looks at a known-good config, and evidence that today's compiler contradicts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/worker_client.h"
+#include "cli/climb.h"
+#include "contract/goal.h"
+#include "ledger/statistics.h"
+
+namespace hc::cli {
+namespace {
+
+constexpr int kVisits = 2;   ///< fresh processes per look, of which the faster counts
+constexpr int kBatches = 3;  ///< tries until a batch stands
+
+/// Median seconds of a launch in a fresh process.
+Result<double> visit(const tune::Contender& contender) {
+  const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(contender.argv));
+  HC_TRY(worker->prepare(contender.prepare));
+  const bench::TimeReply reply = HC_TRY(worker->time({.blocks = 3, .max_launches = 200}));
+  (void)worker->bye();
+  std::vector<double> medians;
+  for (const bench::Block& block : reply.blocks) medians.push_back(ledger::median(block.seconds));
+  return ledger::median(std::move(medians));
+}
+
+Result<double> look(const tune::Contender& known_good) {
+  double best = INFINITY;
+  for (int i = 0; i < kVisits; ++i) best = std::min(best, HC_TRY(visit(known_good)));
+  return best;
+}
+
+/// Probes are judged by what surrounds them; confirming rounds have their own rule for each round.
+bool is_probe(ledger::Purpose purpose) {
+  return purpose == ledger::Purpose::nominate || purpose == ledger::Purpose::attempt ||
+         purpose == ledger::Purpose::ablate;
+}
+
+}  // namespace
+
+/// Measures between two looks at the known-good config. A batch of probes during which that moved is void: its raw
+/// samples go to `keep_void` with every round void, and it is repeated.
+Result<ledger::PairsArtifact> Climb::measure_batch(Work& work, const std::vector<tune::Contender>& arms,
+                                                   const tune::CampaignPlan& plan,
+                                                   const std::function<Status(ledger::PairsArtifact)>& keep_void) {
+  const tune::Built& built = work.known_good ? *work.known_good : work.built;
+  const tune::Contender known_good =
+      tune::candidate_contender("known good", built, context_.program, arms[0].prepare.seed, task_.effort.threads);
+  for (int batch = 1;; ++batch) {
+    const double before = HC_TRY(look(known_good));
+    ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
+    const double after = HC_TRY(look(known_good));
+    const double moved = std::abs(std::log(after / before));
+    artifact.machine.emplace_back("known-good config", built.manifest.config);
+    artifact.machine.emplace_back("known-good before s", fmt::format("{}", before));
+    artifact.machine.emplace_back("known-good after s", fmt::format("{}", after));
+    if (!is_probe(plan.purpose) || moved <= options_.anchor_band) return artifact;
+    for (ledger::Pair& pair : artifact.pairs) {
+      pair.valid = false;
+      pair.rule = "known_good_moved";
+    }
+    HC_TRY(keep_void(std::move(artifact)));
+    const std::string what = fmt::format(
+        "the known-good config went from {:.4g} to {:.4g} ms during the batch, and "
+        "{:.0f} % is the limit",
+        before * 1e3, after * 1e3, 100 * options_.anchor_band);
+    if (batch == kBatches) return Diagnostic{Code::measurement_failed, fmt::format("void: {}", what)};
+    progress_.line(fmt::format("{}  the batch is void and repeated: {}", work.label, what));
+  }
+}
+
+/// Stored evidence is about the candidate that the compiler made then. Where today's makes another one of the same
+/// kernel and config, it no longer counts.
+void Climb::mark_stale_shapes() {
+  for (const ledger::GoalShape& shape : goal_.shapes) {
+    const contract::TaskVariant* variant = task_.variant(shape.name);
+    if (!variant || shape.evidence.empty() || shape.stale) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, shape.evidence.back());
+    if (!text.ok()) continue;
+    const Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), shape.artifact);
+    // the same compiler and kernel make the same candidate
+    if (!artifact.ok() || artifact.value().compiler_sha256 == program_sha256_) continue;
+    const Result<Subject> subject = subject_of(*variant);
+    for (const ledger::Arm& arm : artifact.value().arms) {
+      if (arm.role != ledger::Role::candidate || !subject.ok()) continue;
+      const Result<knob::Config> config = tune::config_from_json(arm.config);
+      const Result<tune::Built> today = config.ok() ? tune::lower(subject.value().request, config.value(), site_)
+                                                    : Result<tune::Built>(config.error());
+      if (today.ok() && today.value().manifest.source_sha256 == arm.source_sha256) continue;
+      const std::string why = today.ok() ? "the compiler or the kernel would make another candidate today"
+                                         : "its config is refused today: " + today.error().message;
+      const Status marked = contract::mark_stale(*store_, shape.name, why);
+      progress_.line(
+          fmt::format("{}/{}  stale: {}", task_.name, shape.name, marked.ok() ? why : marked.error().message));
+    }
+  }
+  Result<ledger::Goal> again = contract::read_goal(options_.artifacts);
+  if (again.ok()) goal_ = std::move(again).value();
+}
+
+}  // namespace hc::cli

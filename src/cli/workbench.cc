@@ -1,0 +1,308 @@
+// Opening a goal for one step, first numbers, nominations and confirming rounds.
+#include "cli/workbench.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "base/hash.h"
+#include "cli/evidence.h"
+#include "cli/kernel_request.h"
+#include "cli/writing.h"
+#include "contract/status.h"
+#include "ledger/checker.h"
+#include "ledger/judge.h"
+
+namespace hc::cli {
+namespace {
+
+Diagnostic goal_error(std::string message) { return Diagnostic{Code::goal_error, std::move(message)}; }
+
+/// A failure that would meet every other variant as well.
+bool concerns_all(Code code) {
+  return code == Code::file_error || code == Code::evidence_broken || code == Code::goal_error ||
+         code == Code::task_error || code == Code::internal;
+}
+
+}  // namespace
+
+Status Workbench::refuse_without_goal() {
+  task_ = HC_TRY(contract::read_task(options_.task_path));
+  goal_ = HC_TRY(contract::read_goal(options_.artifacts));
+  const std::string start = fmt::format("`hillclimb start {}` makes one", options_.task_path);
+  if (!goal_.has_lock()) return goal_error("the goal file has no lock, so nothing can be measured for it").fix(start);
+  if (goal_.task != task_.name) {
+    return goal_error(fmt::format("the goal here is of the task {}, not of {}", goal_.task, task_.name)).fix(start);
+  }
+  lock_ = HC_TRY(contract::read_lock(options_.artifacts, goal_.lock));
+  if (lock_.task_sha256 == task_.sha256) return success();
+  return goal_error("the task file changed since the goal was made").fix(start + " and archives this one");
+}
+
+Status Workbench::hold(const std::string& name) {
+  work_ = Work{};
+  work_.variant = task_.variant(name);
+  if (!work_.variant) {
+    std::string known;
+    for (const contract::TaskVariant& v : task_.variants) known += (known.empty() ? "" : ", ") + v.name;
+    return Diagnostic{Code::usage, fmt::format("the task {} has no variant `{}`", task_.name, name)}.fix(
+        "its variants are " + known);
+  }
+  work_.label = fmt::format("{}/{}", task_.name, name);
+  work_.subject = HC_TRY(subject_of(*work_.variant));
+  return success();
+}
+
+Status Workbench::open(const std::string& variant) {
+  HC_TRY(refuse_without_goal());
+  HC_TRY(hold(variant));
+  HC_TRY(Climb::start());
+  return hold(variant);
+}
+
+Status Workbench::open_to_read(const std::string& variant) {
+  HC_TRY(refuse_without_goal());
+  site_.target = target::host();
+  site_.toolchain = HC_TRY(runtime::find_toolchain());
+  program_sha256_ = sha256_hex(read_file(context_.program).value_or(""));
+  store_ = HC_TRY(ledger::Store::open(options_.artifacts, anchor_path(context_, options_.artifacts)));
+  return hold(variant);
+}
+
+std::string Workbench::folder(const std::string& purpose) const {
+  return fmt::format("{}/{}/build/{}-{}", options_.artifacts, goal_.run, work_.variant->name, purpose);
+}
+
+std::optional<std::pair<std::string, ledger::TuneRecord>> Workbench::newest_tune(int skip) const {
+  const auto& lines = store_->view().lines;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->kind != "object" || line->run != goal_.run || line->variant != work_.variant->name) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, line->object);
+    if (!text.ok()) continue;
+    const Result<std::string> kind = ledger::artifact_kind(text.value(), line->name);
+    if (!kind.ok() || kind.value() != "tune") continue;
+    Result<ledger::TuneRecord> record = ledger::parse_tune(text.value(), line->name);
+    if (!record.ok() || record.value().variant_hash != work_.variant->hash || skip-- > 0) continue;
+    return std::make_pair(line->object, std::move(record).value());
+  }
+  return std::nullopt;
+}
+
+Result<knob::Config> Workbench::defaults() const {
+  const knob::Space space = HC_TRY(compile::space(work_.subject.request, site_.target));
+  return space.defaults();
+}
+
+Result<tune::Built> Workbench::built(const std::optional<knob::Config>& config) {
+  tune::BuildSite site = site_;
+  site.cache_folder = folder("steps");
+  const std::string why = make_folders(site.cache_folder);
+  if (!why.empty()) return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", site.cache_folder, why)};
+  progress_.now(fmt::format("{}  building", work_.label));
+  if (config) return tune::build(work_.subject.request, *config, site);
+  const auto tuned = newest_tune(0);
+  if (!tuned) {
+    progress_.line(fmt::format("{}  no tune is stored yet: taking the defaults", work_.label));
+    return tune::build(work_.subject.request, {}, site);
+  }
+  return tune::build(work_.subject.request, HC_TRY(tune::config_from_json(tuned->second.winner)), site);
+}
+
+/// The stored winner as today's compiler makes it; it also stands for the known-good config.
+Result<tune::Built> Workbench::incumbent() {
+  tune::Built winner = HC_TRY(built(std::nullopt));
+  work_.known_good = winner;
+  return winner;
+}
+
+Result<ledger::VariantVerdict> Workbench::verdict() const {
+  const ledger::Goal goal = HC_TRY(contract::read_goal(options_.artifacts));
+  ledger::Evidence evidence(options_.artifacts, store_->view());
+  for (const ledger::GoalShape& shape : goal.shapes) {
+    if (shape.name == work_.variant->name) return ledger::judge_variant(evidence, lock_, shape.name, shape.evidence);
+  }
+  return goal_error(fmt::format("the goal has no variant \"{}\"", work_.variant->name));
+}
+
+Status Workbench::finish() {
+  HC_TRY(contract::write_plan(options_.artifacts, anchor_path(context_, options_.artifacts)));
+  return success();
+}
+
+Result<std::string> Workbench::nominate(const std::vector<tune::Contender>& arms, const std::string& name) {
+  const int pairs = options_.pairs > 0 ? options_.pairs : std::max(2, task_.effort.nominate_pairs);
+  const tune::CampaignPlan plan = campaign_plan(work_, ledger::Purpose::nominate, pairs, "nominating");
+  return measure_and_store(work_, arms, plan, name, {});
+}
+
+/// Checks the candidate against the oracle and makes it the arm that is measured.
+Status Workbench::prepare_candidate(tune::Built candidate) {
+  work_.built = std::move(candidate);
+  return check_candidate(work_);
+}
+
+/// Rewrites the goal's entry, except that a nomination of another candidate leaves a confirmed one alone.
+Result<ledger::VariantVerdict> Workbench::settle_entry(const std::string& subject) {
+  ledger::Goal goal = HC_TRY(contract::read_goal(options_.artifacts));
+  const ledger::GoalShape* shape = goal.shape(work_.variant->name);
+  bool confirmed = false;
+  bool same = false;
+  ledger::Evidence evidence(options_.artifacts, store_->view());
+  for (const std::string& id : shape ? shape->evidence : std::vector<std::string>{}) {
+    std::vector<std::string> broken;
+    const ledger::PairsArtifact* artifact = evidence.pairs(id, &broken);
+    if (!artifact) continue;
+    confirmed |= artifact->purpose == ledger::Purpose::confirm;
+    for (const ledger::Arm& arm : artifact->arms) {
+      same |=
+          arm.role == ledger::Role::candidate && ledger::candidate_subject(arm.source_sha256, arm.config) == subject;
+    }
+  }
+  if (shape && confirmed && !same && !shape->stale) {
+    progress_.line(fmt::format("{}  the goal keeps its confirmed entry, which is of another config", work_.label));
+    return verdict();
+  }
+  std::vector<std::string> ids = work_.evidence;
+  for (const std::string& id : ledger::confirming_ids(store_->view(), work_.variant->name, subject)) ids.push_back(id);
+  return contract::update_shape(*store_, work_.variant->name, ids);
+}
+
+Result<ledger::VariantVerdict> Workbench::measure(const std::optional<knob::Config>& config) {
+  const auto tuned = newest_tune(0);
+  if (config && tuned) HC_TRY(incumbent());
+  tune::Built candidate = HC_TRY(built(config));
+  // only the very winner of a tune may name it
+  if (tuned && tuned->second.winner_source_sha256 == candidate.manifest.source_sha256 &&
+      HC_TRY(tune::config_from_json(tuned->second.winner)) == candidate.compiled.config) {
+    work_.tune_id = tuned->first;
+  }
+  HC_TRY(prepare_candidate(std::move(candidate)));
+  std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
+  if (work_.evidence.empty()) {
+    arms.insert(arms.begin(), work_.candidate);
+    work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", work_.variant->name))));
+  }
+  return settle_entry(subject_hash(work_));
+}
+
+/// Confirming rounds of the candidate in hand, never taken from an earlier run, and the goal's entry.
+Result<ledger::VariantVerdict> Workbench::confirm_candidate() {
+  HC_TRY(check_candidate(work_));
+  again_ = true;
+  const std::vector<tune::Contender> best = HC_TRY(rivals(work_));
+  HC_TRY(Climb::confirm(work_, best));
+  return contract::update_shape(*store_, work_.variant->name, work_.evidence);
+}
+
+Result<ledger::VariantVerdict> Workbench::verify() {
+  if (!stored_tune(work_)) {
+    return goal_error(fmt::format("no winner of {} is stored that this compiler found for this kernel", work_.label))
+        .fix(fmt::format("`hillclimb confirm {} --variant {}` tunes anew", options_.task_path, work_.variant->name));
+  }
+  HC_TRY(tune_variant(work_));
+  return confirm_candidate();
+}
+
+Result<ledger::VariantVerdict> Workbench::confirm_anew() {
+  std::optional<tune::Built> old;
+  if (newest_tune(0)) old = HC_TRY(built(std::nullopt));
+  retune_.insert(work_.variant->name);
+  if (!options_.seed) options_.seed = tune::fresh_seed();
+  HC_TRY(tune_variant(work_));
+  const ledger::VariantVerdict verdict = HC_TRY(confirm_candidate());
+  if (!old) return verdict;
+  if (old->manifest.source_sha256 == work_.built.manifest.source_sha256) {
+    progress_.line(fmt::format("{}  the cold tune found the stored winner by itself", work_.label));
+    return verdict;
+  }
+  tune::Contender before = tune::candidate_contender("incumbent", *old, context_.program, work_.candidate.prepare.seed,
+                                                     task_.effort.threads);
+  before.arm.role = ledger::Role::anchor;
+  before.config = old->manifest.config;
+  HC_TRY(tune::hash_binary(&before));
+  const std::string id =
+      HC_TRY(nominate({work_.candidate, before}, fmt::format("against-incumbent-{}", work_.variant->name)));
+  const std::string text = HC_TRY(ledger::read_object(options_.artifacts, id));
+  const ledger::PairsArtifact artifact = HC_TRY(ledger::parse_pairs(text, id));
+  const ledger::Comparison c = ledger::compare_pairs(ledger::pair_times(artifact, "incumbent"), {});
+  progress_.line(fmt::format("{}  the cold tune found another config, {:.3f} times as fast as the one before",
+                             work_.label, c.ratio));
+  return verdict;
+}
+
+Result<int> Workbench::first_numbers() {
+  HC_TRY(Climb::start());
+  int without = 0;
+  for (const contract::TaskVariant& variant : task_.variants) {
+    const ledger::GoalShape* shape = goal_.shape(variant.name);
+    if (shape && !shape->evidence.empty() && !shape->stale) continue;
+    const auto one = [&]() -> Status {
+      HC_TRY(hold(variant.name));
+      HC_TRY(tune_variant(work_));
+      HC_TRY(check_candidate(work_));
+      std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
+      if (work_.evidence.empty()) {
+        arms.insert(arms.begin(), work_.candidate);
+        work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", variant.name))));
+      }
+      const ledger::VariantVerdict v = HC_TRY(contract::update_shape(*store_, variant.name, work_.evidence));
+      progress_.line(fmt::format("{}  {:.3f} of {}, nominated", work_.label, v.ratio, v.best_baseline));
+      return success();
+    };
+    const Status status = one();
+    if (status.ok()) continue;
+    if (concerns_all(status.error().code)) return status.error();
+    ++without;
+    progress_.line(fmt::format("{}/{} was not measured:", task_.name, variant.name));
+    fmt::print("{}", diag::render(status.error()));
+  }
+  HC_TRY(finish());
+  return without;
+}
+
+std::vector<Option> workbench_options(std::vector<Option> more) {
+  std::vector<Option> out = {{"TASK", OptionKind::word, "", "The task file."},
+                             {"--variant", OptionKind::one, "NAME", "The variant; needed."}};
+  out.insert(out.end(), more.begin(), more.end());
+  out.push_back(artifacts_option());
+  return out;
+}
+
+Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::string& who) {
+  ClimbOptions options;
+  options.task_path = parsed.get("TASK");
+  options.artifacts = parsed.get("--artifacts", options.artifacts);
+  if (!parsed.has("--variant")) {
+    return Diagnostic{Code::usage, fmt::format("{} works on one variant, and none is named", who)}.fix(
+        "--variant NAME");
+  }
+  options.variants = {parsed.get("--variant")};
+  options.who = fmt::format("{} {}", who, parsed.get("--variant"));
+  if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
+  options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
+  options.max_seconds = static_cast<double>(HC_TRY(parsed.whole("--seconds", 0, 1)));
+  options.pairs = static_cast<int>(HC_TRY(parsed.whole("--pairs", 0, 1)));
+  return options;
+}
+
+Result<std::optional<knob::Config>> read_optional_config(const Parsed& parsed) {
+  if (!parsed.has("--config") && !parsed.has("--set")) return std::optional<knob::Config>();
+  return std::optional<knob::Config>(HC_TRY(read_config(parsed)));
+}
+
+int print_verdict(const ledger::VariantVerdict& verdict) {
+  fmt::print("{}\n", contract::variant_line(verdict));
+  for (const ledger::BaselineVerdict& b : verdict.baselines) {
+    fmt::print("      against {}: {:.4f} [{:.4f}, {:.4f}] in {} pairs, {:.4g} ms to {:.4g} ms\n", b.name,
+               b.comparison.ratio, b.comparison.lcb, b.comparison.ucb, b.comparison.pairs, b.seconds * 1e3,
+               verdict.candidate_seconds * 1e3);
+  }
+  if (verdict.undecided && verdict.best.pairs > 0) {
+    fmt::print("      about {} pairs would settle it\n", ledger::pairs_needed(verdict.best, verdict.limit));
+  }
+  if (verdict.verdict == ledger::Verdict::pass) return ledger::kExitMet;
+  return verdict.verdict == ledger::Verdict::fail ? ledger::kExitUnmet : ledger::kExitUndecided;
+}
+
+}  // namespace hc::cli

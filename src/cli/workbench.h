@@ -1,0 +1,98 @@
+// The single steps of a climb as commands: first numbers, one variant measured, verified, confirmed, tried, ablated.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/climb.h"
+
+namespace hc::cli {
+
+/// A config and how much slower the winner gets with it.
+struct Ablation {
+  std::string change;  ///< `KNOB: winner's value -> default`
+  std::string reason;  ///< why it could not be measured, or empty
+  ledger::Comparison comparison;
+};
+
+/// What came of a hand-edited source.
+struct Attempt {
+  std::string object;                                                 ///< of the measurement
+  ledger::Verdict verdict = ledger::Verdict::open;                    ///< against all baselines measured beside it
+  std::vector<std::pair<std::string, ledger::Comparison>> baselines;  ///< by name
+  ledger::Comparison incumbent;                                       ///< above 1: faster than the stored winner
+};
+
+/// One goal with one variant (all of them for first_numbers) in the hand.
+class Workbench : protected Climb {
+ public:
+  Workbench(ClimbOptions options, const Context& context) : Climb(std::move(options), context) {}
+
+  /// Creates the goal if there is none, and gives every variant without numbers its first: cold tune, check, nominated
+  /// baselines. The number of variants that got none.
+  Result<int> first_numbers();
+  /// Takes the goal's writer lock; goal_error when there is no goal of this task, or another one's.
+  Status open(const std::string& variant);
+  /// Reads goal and variant without the lock, for commands that measure nothing.
+  Status open_to_read(const std::string& variant);
+
+  /// A nomination with the config, or with the stored winner. Never a PASS of its own.
+  Result<ledger::VariantVerdict> measure(const std::optional<knob::Config>& config);
+  /// Confirming rounds with the winner that is stored.
+  Result<ledger::VariantVerdict> verify();
+  /// A cold full tune with a fresh seed, and confirming rounds of what it finds.
+  Result<ledger::VariantVerdict> confirm_anew();
+  /// The edited source in place of the one generated for the config, paired with baselines and incumbent.
+  Result<Attempt> attempt(const std::string& source, const std::optional<knob::Config>& config);
+  /// Every knob of the winner that is not at its default, set back one at a time; the last row sets back all.
+  Result<std::vector<Ablation>> ablate();
+
+  /// A config of the variant built as today's compiler makes it: the one given, or the stored winner.
+  Result<tune::Built> built(const std::optional<knob::Config>& config);
+  /// The winner of the newest tune of the variant in this run, of whatever compiler, or nothing; `skip` newer ones.
+  std::optional<std::pair<std::string, ledger::TuneRecord>> newest_tune(int skip) const;
+  /// Defaults of the variant's knobs.
+  Result<knob::Config> defaults() const;
+  const contract::TaskVariant& variant() const { return *work_.variant; }
+  const contract::Task& task() const { return task_; }
+  const ledger::Goal& goal() const { return goal_; }
+  const ledger::Lock& lock() const { return lock_; }
+  const tune::BuildSite& site() const { return site_; }
+  const std::string& artifacts() const { return options_.artifacts; }
+  /// What the goal's evidence says of the variant now.
+  Result<ledger::VariantVerdict> verdict() const;
+  Progress& progress() { return progress_; }
+  /// The ledger as this command knows it.
+  const std::vector<ledger::LedgerLine>& lines() const { return store_->view().lines; }
+  /// Rewrites the plan document.
+  Status finish();
+
+ private:
+  Status refuse_without_goal();
+  Status hold(const std::string& variant);
+  std::string folder(const std::string& purpose) const;
+  Result<tune::Built> incumbent();
+  Result<std::string> nominate(const std::vector<tune::Contender>& arms, const std::string& name);
+  Result<ledger::VariantVerdict> settle_entry(const std::string& subject);
+  Result<ledger::VariantVerdict> confirm_candidate();
+  Status prepare_candidate(tune::Built candidate);
+  Result<std::string> store_source(const std::string& source);
+  Result<Attempt> judge_attempt(const std::string& object, const std::vector<tune::Contender>& arms);
+  Result<std::vector<Ablation>> measure_ablations(std::vector<Ablation> rows, const std::vector<tune::Contender>& arms,
+                                                  const std::vector<size_t>& row_of_arm);
+
+  Work work_;
+};
+
+/// The options of every command that works on one variant.
+std::vector<Option> workbench_options(std::vector<Option> more);
+/// TASK, --variant, --artifacts, --pairs and --seed as typed; `who` is the command.
+Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::string& who);
+/// The config of --config and --set, or nothing when neither was given.
+Result<std::optional<knob::Config>> read_optional_config(const Parsed& parsed);
+/// Prints the verdict of one variant; 0 PASS, 1 FAIL, 3 OPEN.
+int print_verdict(const ledger::VariantVerdict& verdict);
+
+}  // namespace hc::cli

@@ -1,0 +1,216 @@
+// The single steps on a task of a few microseconds, and what they refuse.
+#include "cli/workbench.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "bench/worker_client.h"
+#include "cli/evidence.h"
+#include "cli/handoff.h"
+#include "contract/backlog.h"
+#include "ledger/checker.h"
+#include "runtime/toolchain.h"
+
+namespace hc::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kProgram = std::string(HC_BINARY_DIR) + "/hillclimb";
+const char* const kKernel =
+    "import torch\nimport helion\nimport helion.language as hl\n\n\n@helion.kernel()\n"
+    "def softmax(x: torch.Tensor) -> torch.Tensor:\n    n, _m = x.size()\n    out = torch.empty_like(x)\n"
+    "    for tile_n in hl.tile(n):\n        out[tile_n, :] = torch.nn.functional.softmax(x[tile_n, :], dim=1)\n"
+    "    return out\n";
+
+class Steps : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!file_exists(kProgram)) GTEST_SKIP() << "hillclimb was not built";
+    folder_ = make_temp_folder("steps-test");
+    context_ = {path("cache"), path("state"), path("anchor.json"), kProgram};
+    write("k.py", kKernel);
+    write("tiny.toml", fmt::format("name = \"tiny\"\nkernel = \"k.py:softmax\"\nbackend = \"cpu\"\n"
+                                   "bytes = \"2 * 4 * m * n\"\n\n[inputs]\nx = \"f32[{{m}},{{n}}]\"\n\n[[variant]]\n"
+                                   "name = \"t1\"\nm = 64\nn = 96\n\n[[baseline]]\nname = \"onednn\"\n"
+                                   "worker = \"onednn\"\noperation = \"softmax\"\n\n[effort]\npairs = 5\n"
+                                   "max_candidates = 3\nblocks = 2\nblock_seconds = 0.001\n"));
+  }
+  void TearDown() override {
+    if (!folder_.empty()) fs::remove_all(folder_);
+  }
+  void write(const std::string& name, const std::string& text) const {
+    ASSERT_EQ(write_file_atomic(join_path(folder_, name), text), "");
+  }
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+  RunOutcome run(const std::string& arguments) const {
+    return run_process({"sh", "-c",
+                        fmt::format("cd '{0}' && XDG_STATE_HOME='{0}/xdg' HILLCLIMB_CACHE='{0}/cache' exec '{1}' {2}",
+                                    folder_, kProgram, arguments)},
+                       120);
+  }
+  /// Whatever else runs on this machine voids nothing here.
+  ClimbOptions options(const std::string& who) const {
+    ClimbOptions out;
+    out.task_path = path("tiny.toml");
+    out.artifacts = path("artifacts");
+    out.who = who;
+    out.pairs = 5;
+    out.anchor_band = 1e9;
+    out.canary = [] { return bench::CanaryReading{1, 1, 0}; };
+    return out;
+  }
+  /// A bench with the variant in the hand.
+  std::unique_ptr<Workbench> open(const std::string& who) const {
+    auto bench = std::make_unique<Workbench>(options(who), context_);
+    const Status status = bench->open("t1");
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return bench;
+  }
+  ledger::CheckReport check() const { return ledger::check_goal({path("artifacts/goal.json"), path("anchor.json")}); }
+
+  std::string folder_;
+  Context context_;  ///< outlives every bench
+};
+
+TEST_F(Steps, RefuseWithoutGoalVariantOrSource) {
+  for (const char* command : {"measure", "verify", "confirm", "ablate", "diff", "handoff"}) {
+    const RunOutcome none = run(fmt::format("{} tiny.toml --variant t1", command));
+    EXPECT_EQ(none.exit_code, 65) << command << none.out << none.err;
+    EXPECT_NE(none.err.find("hillclimb start"), std::string::npos) << none.err;
+    const RunOutcome nameless = run(fmt::format("{} tiny.toml", command));
+    EXPECT_EQ(nameless.exit_code, 64) << command << nameless.err;
+    EXPECT_NE(nameless.err.find("--variant"), std::string::npos) << nameless.err;
+    EXPECT_EQ(run(fmt::format("{} tiny.toml --variant t1 --nonsense", command)).exit_code, 64) << command;
+  }
+  EXPECT_EQ(run("try tiny.toml --variant t1").exit_code, 64);
+  EXPECT_EQ(run("try tiny.toml --variant t1 --source no-such-file.cc").exit_code, 65);
+  EXPECT_EQ(run("measure tiny.toml --variant t1 --set nonsense").exit_code, 65);
+  EXPECT_EQ(run("measure tiny.toml --variant t1 --pairs 0").exit_code, 64);
+  EXPECT_EQ(run("start no-such-task.toml").exit_code, 65);
+  EXPECT_FALSE(file_exists(path("artifacts"))) << "a refused command leaves no trace";
+}
+
+/// One goal, taken through all steps in turn: each rests on what the one before stored.
+class WholeWay : public Steps {
+ protected:
+  void SetUp() override {
+    Steps::SetUp();
+    if (IsSkipped()) return;
+    if (!runtime::find_toolchain().ok()) GTEST_SKIP() << "no compiler is there";
+    bool onednn = false;
+    const auto offers = bench::discover_offers({kProgram, "worker"});
+    for (const bench::Offer& offer : offers.ok() ? offers.value() : std::vector<bench::Offer>{}) {
+      onednn |= offer.implementation == "onednn";
+    }
+    if (!onednn) GTEST_SKIP() << "no oneDNN library is there";
+    Workbench bench(options("start"), context_);
+    const Result<int> without = bench.first_numbers();
+    ASSERT_TRUE(without.ok()) << without.error().message;
+    ASSERT_EQ(without.value(), 0);
+  }
+
+  /// The generated source of the stored winner.
+  std::string winner_source() const {
+    Workbench bench(options("read"), context_);
+    EXPECT_TRUE(bench.open_to_read("t1").ok());
+    return bench.built(std::nullopt).value().compiled.source;
+  }
+};
+
+TEST_F(WholeWay, FirstNumbersThenMeasureThenTry) {
+  const ledger::CheckReport first = check();
+  EXPECT_NE(first.exit_code, ledger::kExitBroken) << first.text;
+  ASSERT_EQ(first.shapes.size(), 1u);
+  EXPECT_GT(first.shapes[0].before_ratio, 0);
+  EXPECT_EQ(first.variants[0].verdict, ledger::Verdict::open) << "a nomination never passes";
+
+  const Result<ledger::VariantVerdict> measured = open("measure t1")->measure(std::nullopt);
+  ASSERT_TRUE(measured.ok()) << measured.error().message;
+  EXPECT_NE(measured.value().verdict, ledger::Verdict::pass);
+  EXPECT_GT(measured.value().ratio, 0);
+  EXPECT_NE(check().shapes[0].evidence, first.shapes[0].evidence) << "the entry was rewritten";
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+
+  const Result<Attempt> tried = open("try t1")->attempt(winner_source() + "\n// edited by hand\n", std::nullopt);
+  ASSERT_TRUE(tried.ok()) << tried.error().message;
+  ASSERT_EQ(tried.value().baselines.size(), 1u);
+  EXPECT_GT(tried.value().baselines[0].second.ratio, 0);
+  EXPECT_GT(tried.value().incumbent.ratio, 0.2);
+  const ledger::LedgerView view = ledger::read_ledger(path("artifacts"));
+  const std::vector<contract::Idea> ideas = contract::backlog(view, first.run);
+  EXPECT_EQ(ideas.size(), tried.value().verdict == ledger::Verdict::pass ? 1u : 0u) << "parity is the next pass";
+  const std::string text = ledger::read_object(path("artifacts"), tried.value().object).value();
+  const ledger::PairsArtifact artifact = ledger::parse_pairs(text, "try").value();
+  EXPECT_EQ(artifact.purpose, ledger::Purpose::attempt);
+  EXPECT_FALSE(ledger::fact(artifact.machine, "known-good before s").empty());
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
+TEST_F(WholeWay, AWrongEditIsRefusedBeforeItIsMeasured) {
+  const std::string source = winner_source();
+  const Result<Attempt> broken = open("try t1")->attempt(source + "\nthis is no C++\n", std::nullopt);
+  ASSERT_FALSE(broken.ok());
+  EXPECT_EQ(broken.error().code, Code::compile_failed) << broken.error().message;
+  // an entry that does nothing leaves the poison in the outputs
+  const Result<Attempt> wrong = open("try t1")->attempt("extern \"C\" void hc_call(void* const*) {}\n", std::nullopt);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().code, Code::wrong_answer) << wrong.error().message;
+  const Result<Attempt> nameless = open("try t1")->attempt("extern \"C\" void other(void* const*) {}\n", std::nullopt);
+  EXPECT_FALSE(nameless.ok());
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
+TEST_F(WholeWay, AblateNamesEveryKnobThatIsNotAtItsDefault) {
+  auto bench = open("ablate t1");
+  const Result<std::vector<Ablation>> rows = bench->ablate();
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  const knob::Config defaults = bench->defaults().value();
+  const knob::Config winner = bench->built(std::nullopt).value().compiled.config;
+  size_t changed = 0;
+  for (const auto& [key, value] : defaults.values()) changed += winner.get(key, value) != value;
+  EXPECT_EQ(rows.value().size(), changed + (changed > 1)) << "and all of them together";
+  for (const Ablation& row : rows.value()) EXPECT_NE(row.reason.empty(), row.comparison.ratio <= 0) << row.change;
+}
+
+TEST_F(WholeWay, ABatchDuringWhichTheKnownGoodConfigMovedIsVoidAndKept) {
+  ClimbOptions strict = options("measure t1");
+  strict.anchor_band = -1;  // everything moved
+  strict.pairs = 2;
+  Workbench bench(strict, context_);
+  ASSERT_TRUE(bench.open("t1").ok());
+  const Result<ledger::VariantVerdict> measured = bench.measure(std::nullopt);
+  ASSERT_FALSE(measured.ok());
+  EXPECT_NE(measured.error().message.find("void: the known-good config"), std::string::npos);
+  int kept = 0;
+  for (const ledger::LedgerLine& line : bench.lines()) kept += line.name.find("void-nominate-t1") != std::string::npos;
+  EXPECT_EQ(kept, 3) << "each try";
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
+TEST_F(WholeWay, HandoffAndDiffReadTheSameWinner) {
+  const RunOutcome out = run_process(
+      {"sh", "-c",
+       fmt::format("cd '{0}' && HILLCLIMB_ANCHOR='{0}/anchor.json' HILLCLIMB_CACHE='{0}/cache' '{1}' handoff "
+                   "tiny.toml --variant t1 && HILLCLIMB_ANCHOR='{0}/anchor.json' '{1}' diff tiny.toml --variant t1",
+                   folder_, kProgram)},
+      120);
+  ASSERT_EQ(out.exit_code, 0) << out.out << out.err;
+  const std::string folder = path(handoff_folder("artifacts", check().run, "t1"));
+  EXPECT_EQ(read_file(join_path(folder, "kernel.cc")), winner_source());
+  for (const char* name : {"README.md", "config.txt", "numbers.json", "include/hc/vec.h"}) {
+    EXPECT_TRUE(file_exists(join_path(folder, name))) << name;
+  }
+  const std::string readme = read_file(join_path(folder, "README.md")).value_or("");
+  EXPECT_NE(readme.find("hillclimb try tiny.toml --variant t1 --source artifacts/"), std::string::npos) << readme;
+  EXPECT_NE(out.out.find("knobs that differ"), std::string::npos) << out.out;
+  EXPECT_NE(out.out.find("generated source:"), std::string::npos) << out.out;
+}
+
+}  // namespace
+}  // namespace hc::cli
