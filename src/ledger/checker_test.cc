@@ -347,6 +347,24 @@ TEST_F(CheckerTest, PairsDroppedWithoutARule) {
   expect_broken("is void without a rule that says why");
 }
 
+/// Adds void rounds without readings.
+void add_void_rounds(PairsArtifact& a, size_t count) {
+  for (size_t i = 0; i < count; ++i) a.pairs.push_back({false, "canary", {}});
+}
+
+TEST_F(CheckerTest, HalfOfTheRoundsMayBeVoid) {
+  goal_with([](PairsArtifact& a) { add_void_rounds(a, a.pairs.size()); });
+  const CheckReport report = check();
+  EXPECT_EQ(report.exit_code, kExitMet) << report.text;
+}
+
+TEST_F(CheckerTest, MoreThanHalfOfTheRoundsVoidIsNoVerdict) {
+  goal_with([](PairsArtifact& a) { add_void_rounds(a, a.pairs.size() + 1); });
+  const CheckReport report = check();
+  EXPECT_NE(report.exit_code, kExitMet) << report.text;
+  EXPECT_NE(report.text.find("the machine was too restless"), std::string::npos) << report.text;
+}
+
 TEST_F(CheckerTest, AMeasurementOfAnotherGoal) {
   goal_with([](PairsArtifact& a) { a.lock = std::string(64, '0'); });
   expect_broken("was measured under the lock of another goal");
