@@ -65,6 +65,9 @@ Outcome outcome_of(ProbeOutcome outcome) {
   return Outcome::crashed;
 }
 
+/// A candidate that hangs costs a minute of a tune, not the five that a campaign grants.
+constexpr bench::Limits kScreeningLimits = {.time_s = 60};
+
 ProbeSetup probe_setup(const EvaluatorSetup& setup, int64_t samples) {
   return {setup.kernel_file, setup.request.kernel, setup.arg_texts, setup.input_seed, samples, ""};
 }
@@ -74,7 +77,7 @@ ProbeSetup probe_setup(const EvaluatorSetup& setup, int64_t samples) {
 CpuEvaluator::CpuEvaluator(EvaluatorSetup setup)
     : setup_(std::move(setup)),
       probe_(setup_.program, probe_setup(setup_, setup_.samples)),
-      screener_({setup_.program, "worker"}, bench::Limits{}) {}
+      screener_({setup_.program, "worker"}, kScreeningLimits) {}
 
 CpuEvaluator::~CpuEvaluator() = default;
 
