@@ -49,9 +49,13 @@ Json arm_json(const Arm& arm, size_t number) {
 }
 
 Json plan_json(const PairPlan& plan) {
-  return {{"run_id", plan.run_id},           {"pairs", plan.pairs},
-          {"max_invalid", plan.max_invalid}, {"time", to_json(plan.time)},
-          {"canary_band", plan.canary_band}, {"check_outputs", plan.check_outputs}};
+  return {{"run_id", plan.run_id},
+          {"pairs", plan.pairs},
+          {"max_invalid", plan.max_invalid},
+          {"time", to_json(plan.time)},
+          {"canary_band", plan.canary_band},
+          {"calibration_canaries", plan.calibration_canaries},
+          {"check_outputs", plan.check_outputs}};
 }
 
 std::string shown(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
@@ -166,6 +170,7 @@ Json to_json(const CampaignRecord& record, const std::vector<Arm>& arms, const P
           {"environment", parse_json(record.environment_open).value_or(Json::object())},
           {"environment_close", parse_json(record.environment_close).value_or(Json::object())},
           {"canary_reference", to_json(record.canary_reference)},
+          {"canary_band", to_json(record.canary_band)},
           {"valid_pairs", record.valid_pairs},
           {"void_pairs", record.void_pairs},
           {"stopped", record.stopped},
@@ -190,6 +195,8 @@ void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, c
   artifact->timer = plan.time.mode == Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
   const Json machine = parse_json(record.environment_open).value_or(Json::object());
   for (const auto& [key, value] : machine.items()) artifact->machine.emplace_back(key, shown(value));
+  artifact->machine.emplace_back("canary band", fmt::format("compute {:.3f}, memory {:.3f}", record.canary_band.compute,
+                                                            record.canary_band.memory));
   artifact->input = {{"generator", "philox4x32-10"}, {"seed", fmt::format("{}", arms[0].prepare.seed)}};
   artifact->arms.clear();
   for (size_t i = 0; i < arms.size(); ++i) {

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kRepetitions = 5;
 constexpr int64_t kMultiplyAdds = int64_t{1} << 20;
+constexpr double kMadToSigma = 1.4826;  ///< of a normal distribution
+constexpr double kRobustDeviations = 4;
+constexpr double kWidestBand = 1;             ///< a machine at half its speed is never as it was
 constexpr int64_t kWords = int64_t{4} << 20;  // 32 MiB
 
 /// Eight independent chains, so that the result depends on the clock and not on one latency.
@@ -61,15 +64,38 @@ CanaryReading run_canary() {
   return reading;
 }
 
-double canary_distance(const CanaryReading& reading, const CanaryReading& reference) {
-  const auto relative = [](double value, double wanted) { return std::abs(value / wanted - 1); };
-  return std::max(relative(reading.compute_s, reference.compute_s), relative(reading.memory_s, reference.memory_s));
+bool within(const CanaryReading& reading, const CanaryReading& reference, const CanaryBand& band) {
+  return std::abs(reading.compute_s / reference.compute_s - 1) <= band.compute &&
+         std::abs(reading.memory_s / reference.memory_s - 1) <= band.memory;
+}
+
+CanaryReading median_canary(std::vector<CanaryReading> readings) {
+  const double time = readings.back().mid_monotonic_s;
+  const auto middle = [&](double CanaryReading::*part) {
+    std::sort(readings.begin(), readings.end(),
+              [&](const CanaryReading& a, const CanaryReading& b) { return a.*part < b.*part; });
+    return readings[readings.size() / 2].*part;
+  };
+  return {middle(&CanaryReading::compute_s), middle(&CanaryReading::memory_s), time};
+}
+
+CanaryBand scatter_band(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double least) {
+  const auto part_band = [&](double CanaryReading::*part) {
+    std::vector<double> distances;
+    for (const CanaryReading& reading : readings) distances.push_back(std::abs(reading.*part / (middle.*part) - 1));
+    std::sort(distances.begin(), distances.end());
+    const double robust = kRobustDeviations * kMadToSigma * distances[distances.size() / 2];
+    return std::clamp(std::max(robust, distances.back()), least, kWidestBand);
+  };
+  return {part_band(&CanaryReading::compute_s), part_band(&CanaryReading::memory_s)};
 }
 
 Json to_json(const CanaryReading& reading) {
   return {
       {"compute_s", reading.compute_s}, {"memory_s", reading.memory_s}, {"mid_monotonic_s", reading.mid_monotonic_s}};
 }
+
+Json to_json(const CanaryBand& band) { return {{"compute", band.compute}, {"memory", band.memory}}; }
 
 Result<CanaryReading> canary_from_json(const Json& json) {
   JsonReader reader(json);

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <vector>
+
 #include "diag/diag.h"
 
 namespace hc::bench {
@@ -16,10 +18,22 @@ struct CanaryReading {
 
 /// Runs the canary in this process: about 30 ms.
 CanaryReading run_canary();
-/// Largest relative distance of the two parts from those of the reference.
-double canary_distance(const CanaryReading& reading, const CanaryReading& reference);
+/// How far each part may lie from its reference, relative.
+struct CanaryBand {
+  double compute = 0;
+  double memory = 0;
+};
+
+/// Both parts lie in their bands.
+bool within(const CanaryReading& reading, const CanaryReading& reference, const CanaryBand& band);
+/// The middle of each part; the time is that of the last reading.
+CanaryReading median_canary(std::vector<CanaryReading> readings);
+/// What the machine does by itself: per part four robust standard deviations of the readings (1.4826 times the median
+/// distance from the middle) or the largest distance seen, whichever is more; never less than `least` nor more than 1.
+CanaryBand scatter_band(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double least);
 
 nlohmann::ordered_json to_json(const CanaryReading& reading);
+nlohmann::ordered_json to_json(const CanaryBand& band);
 Result<CanaryReading> canary_from_json(const nlohmann::ordered_json& json);
 
 }  // namespace hc::bench

@@ -50,6 +50,22 @@ class JsonReader {
     }
   }
 
+  /// Visits an object; absent or null is none, and false.
+  template <typename F>
+  bool object(const char* name, F visit) {
+    if (!json_.is_object() || !json_.contains(name) || json_[name].is_null()) return false;
+    JsonReader reader(json_[name]);
+    if (reader.error_.empty()) visit(reader);
+    if (!reader.error_.empty()) fail(std::string("in `") + name + "`: " + reader.error_);
+    return true;
+  }
+
+  /// Any value as JSON text; absent or null is empty.
+  std::string text_of(const char* name) const {
+    if (!json_.is_object() || !json_.contains(name) || json_[name].is_null()) return "";
+    return json_[name].dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
   void fail(std::string why) {
     if (error_.empty()) error_ = std::move(why);
   }

@@ -23,6 +23,7 @@ namespace {
 
 constexpr size_t kReferenceCanaries = 5;
 constexpr useconds_t kBetweenCanariesMicroseconds = 300000;
+constexpr useconds_t kBetweenCalibrationsMicroseconds = 50000;
 constexpr double kClockSlack = 1.001;  ///< a device's clock may run this much faster than ours
 constexpr int kFailuresInARow = 3;     ///< of one arm: more will not help
 
@@ -69,23 +70,22 @@ std::vector<std::string> hashes_of(const CheckReply& reply) {
   return hashes;
 }
 
-CanaryReading median_canary(std::vector<CanaryReading> readings) {
-  const auto middle = [&](double CanaryReading::*part) {
-    std::sort(readings.begin(), readings.end(),
-              [&](const CanaryReading& a, const CanaryReading& b) { return a.*part < b.*part; });
-    return readings[readings.size() / 2].*part;
-  };
-  return {middle(&CanaryReading::compute_s), middle(&CanaryReading::memory_s), readings.back().mid_monotonic_s};
+bool agree(const std::vector<CanaryReading>& readings, const CanaryReading& middle, const CanaryBand& band) {
+  return std::all_of(readings.begin(), readings.end(),
+                     [&](const CanaryReading& each) { return within(each, middle, band); });
 }
 
-bool agree(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double band) {
-  return std::all_of(readings.begin(), readings.end(),
-                     [&](const CanaryReading& each) { return canary_distance(each, middle) <= band; });
+std::string canary_message(const CanaryReading& reading, const CanaryReading& reference, const CanaryBand& band) {
+  return fmt::format(
+      "the canary moved by {:+.1f} % in compute and {:+.1f} % in memory; {:.1f} and {:.1f} % are the limits",
+      100 * (reading.compute_s / reference.compute_s - 1), 100 * (reading.memory_s / reference.memory_s - 1),
+      100 * band.compute, 100 * band.memory);
 }
 
 /// The machine was more disturbed when the reference was taken than it is now.
-bool quieter(const CanaryReading& now, const CanaryReading& reference, double band) {
-  return now.compute_s < reference.compute_s * (1 - band) || now.memory_s < reference.memory_s * (1 - band);
+bool quieter(const CanaryReading& now, const CanaryReading& reference, const CanaryBand& band) {
+  return now.compute_s < reference.compute_s * (1 - band.compute) ||
+         now.memory_s < reference.memory_s * (1 - band.memory);
 }
 
 class Campaign {
@@ -101,7 +101,8 @@ class Campaign {
   Result<OutputVerdict> verify(Worker& worker, const Arm& arm, bool run_again);
   void look_at_files(const Arm& arm, ArmRun* run);
   bool hopeless(const PairRecord& pair);
-  CanaryReading settle() const;
+  void settle();
+  CanaryReading settled_reference() const;
   void await_quiet();
   CanaryReading canary() const { return plan_.canary ? plan_.canary() : run_canary(); }
 
@@ -110,6 +111,7 @@ class Campaign {
   FileHasher hasher_;
   std::vector<std::map<std::vector<std::string>, OutputVerdict>> verdicts_;  ///< per arm, by output hashes
   CanaryReading reference_;
+  CanaryBand band_;
   CanaryReading last_canary_;
   double waited_s_ = 0;
   int failures_in_a_row_ = 0;
@@ -215,13 +217,11 @@ PairRecord Campaign::run_pair(int index, int attempt) {
   }
   pair.canary_reference = reference_;
   pair.canary_after = last_canary_ = canary();
-  const double distance =
-      std::max(canary_distance(pair.canary_before, reference_), canary_distance(pair.canary_after, reference_));
-  if (pair.valid && !(distance <= plan_.canary_band)) {
+  const bool began_well = within(pair.canary_before, reference_, band_);
+  if (pair.valid && !(began_well && within(pair.canary_after, reference_, band_))) {
     pair.valid = false;
     pair.rule = "canary";
-    pair.message =
-        fmt::format("the canary moved by {:.1f} %, and {:.1f} % is the limit", 100 * distance, 100 * plan_.canary_band);
+    pair.message = canary_message(began_well ? pair.canary_after : pair.canary_before, reference_, band_);
   }
   if (const std::string why = plan_.intruder ? plan_.intruder() : ""; !why.empty()) {
     pair.valid = false;
@@ -243,8 +243,29 @@ bool Campaign::hopeless(const PairRecord& pair) {
   return failures_in_a_row_ >= kFailuresInARow;
 }
 
-/// The median of five canaries that agree; if none do in time, the least that was seen.
-CanaryReading Campaign::settle() const {
+/// Takes the reference, and with it the band: the plan's, or the machine's own scatter where that is wider.
+void Campaign::settle() {
+  reference_ = settled_reference();
+  band_ = {plan_.canary_band, plan_.canary_band};
+  if (plan_.calibration_canaries > 0) {
+    std::vector<CanaryReading> readings;
+    for (int i = 0; i < plan_.calibration_canaries; ++i) {
+      ::usleep(kBetweenCalibrationsMicroseconds);
+      readings.push_back(canary());
+    }
+    const CanaryReading middle = median_canary(readings);
+    band_ = scatter_band(readings, middle, plan_.canary_band);
+    // A memory rate that scatters has no least that comes back: its middle is the reference.
+    reference_.memory_s = middle.memory_s;
+    reference_.mid_monotonic_s = middle.mid_monotonic_s;
+  }
+  last_canary_ = reference_;
+}
+
+/// The median of five canaries that agree; if none do in time, the least that was seen. Where the memory's scatter is
+/// calibrated, the clock alone must agree.
+CanaryReading Campaign::settled_reference() const {
+  const CanaryBand wanted{plan_.canary_band / 2, plan_.calibration_canaries > 0 ? INFINITY : plan_.canary_band / 2};
   const double deadline = monotonic_s() + plan_.settle_s;
   CanaryReading least{INFINITY, INFINITY, 0};
   std::vector<CanaryReading> latest;
@@ -255,7 +276,7 @@ CanaryReading Campaign::settle() const {
     least.mid_monotonic_s = latest.back().mid_monotonic_s;
     if (latest.size() < kReferenceCanaries) continue;
     const CanaryReading middle = median_canary(latest);
-    if (agree(latest, middle, plan_.canary_band / 2)) return middle;
+    if (agree(latest, middle, wanted)) return middle;
     if (monotonic_s() >= deadline) return least;
     latest.erase(latest.begin());
   }
@@ -266,11 +287,11 @@ CanaryReading Campaign::settle() const {
 void Campaign::await_quiet() {
   const double begin = monotonic_s();
   for (;;) {
-    if (quieter(last_canary_, reference_, plan_.canary_band)) {
-      reference_ = last_canary_ = settle();
+    if (quieter(last_canary_, reference_, band_)) {
+      settle();
       return;
     }
-    if (canary_distance(last_canary_, reference_) <= plan_.canary_band) break;
+    if (within(last_canary_, reference_, band_)) break;
     if (waited_s_ + monotonic_s() - begin >= plan_.patience_s) break;
     ::usleep(kBetweenCanariesMicroseconds);
     last_canary_ = canary();
@@ -291,7 +312,9 @@ CampaignRecord Campaign::run(const OnPair& on_pair) {
   record.opened_at = ledger::utc_now();
   record.opened_monotonic_s = monotonic_s();
   first_ = std::stoi(sha256_hex(plan_.run_id).substr(0, 1), nullptr, 16) & 1;
-  record.canary_reference = reference_ = last_canary_ = settle();
+  settle();
+  record.canary_reference = reference_;
+  record.canary_band = band_;
   for (int attempt = 0; record.valid_pairs < plan_.pairs;) {
     record.pairs.push_back(run_pair(record.valid_pairs, attempt));
     const PairRecord& pair = record.pairs.back();

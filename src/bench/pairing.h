@@ -53,6 +53,8 @@ struct PairPlan {
   TimeRequest time{.blocks = 15, .warmup_s = 0.1};
   Limits limits;
   double canary_band = 0.15;  ///< largest relative distance from the reference canary
+  /// Readings at the begin that show the machine's own scatter; where that is wider than the band, it is the band.
+  int calibration_canaries = 0;
   double settle_s = 10;       ///< at the begin, to find five canaries that agree
   double patience_s = 60;     ///< in all, waiting for the canary to come back into its band
   bool check_outputs = true;  ///< on poisoned outputs before timing, and on what the last timed launch left
@@ -108,8 +110,9 @@ struct CampaignRecord {
   std::string closed_at;
   double opened_monotonic_s = 0;
   double closed_monotonic_s = 0;
-  CanaryReading canary_reference;
-  std::vector<PairRecord> pairs;  ///< valid and void, in order of running
+  CanaryReading canary_reference;  ///< of the begin
+  CanaryBand canary_band;          ///< of the begin
+  std::vector<PairRecord> pairs;   ///< valid and void, in order of running
   int valid_pairs = 0;
   int void_pairs = 0;
   bool stopped = false;  ///< the callback wanted no more

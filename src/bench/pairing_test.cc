@@ -145,6 +145,31 @@ TEST_F(Pairing, ReferenceIsTheLeastOfCanariesThatNeverAgree) {
   EXPECT_EQ(record.value().canary_reference.compute_s, 1.5);
 }
 
+TEST_F(Pairing, ScatterOfTheMemoryRateWidensItsOwnBandAlone) {
+  plan_.pairs = 4;
+  plan_.calibration_canaries = 9;
+  int calls = 0;
+  plan_.canary = [&] { return CanaryReading{1, 0.9 + 0.1 * (++calls % 3), 0}; };  // 0.9, 1, 1.1 in turn
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().void_pairs, 0) << record.value().failure;
+  EXPECT_EQ(record.value().canary_reference.memory_s, 1);
+  EXPECT_NEAR(record.value().canary_band.memory, 4 * 1.4826 * 0.1, 1e-12);
+  EXPECT_EQ(record.value().canary_band.compute, plan_.canary_band);
+}
+
+TEST_F(Pairing, BeyondTheCalibratedBandARoundIsVoid) {
+  plan_.pairs = 1;
+  plan_.calibration_canaries = 9;
+  int calls = 0;
+  plan_.canary = [&] { return CanaryReading{1, ++calls == 15 ? 2.5 : 1.0 + 0.1 * (calls % 3), 0}; };
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  ASSERT_EQ(record.value().void_pairs, 2) << "the reading ends one round and begins the next";
+  EXPECT_EQ(record.value().pairs[0].message,
+            "the canary moved by +0.0 % in compute and +127.3 % in memory; 15.0 and 53.9 % are the limits");
+}
+
 TEST_F(Pairing, WorkerFailureIsRepeatedAndKept) {
   const std::string marker = join_path(folder_, "died");
   const std::string dying = "if [ ! -e " + marker + " ]; then touch " + marker + "; echo oh no >&2; exit 7; fi";
@@ -260,13 +285,21 @@ TEST_F(Pairing, AnIntruderVoidsTheRoundAndEndsTheCampaign) {
   EXPECT_NE(record.value().failure.find("1 other process uses it"), std::string::npos) << record.value().failure;
 }
 
+TEST(Canary, NoScatterIsWiderThanHalfSpeed) {
+  const std::vector<CanaryReading> readings{{1, 1, 0}, {1, 1, 0}, {1.01, 9, 0}};
+  const CanaryBand band = scatter_band(readings, median_canary(readings), 0.05);
+  EXPECT_EQ(band.compute, 0.05);
+  EXPECT_EQ(band.memory, 1);
+}
+
 TEST(Canary, ReadsTheMachine) {
   const CanaryReading reading = run_canary();
   EXPECT_GT(reading.compute_s, 1e-4);
   EXPECT_GT(reading.memory_s, 1e-4);
   EXPECT_LT(reading.compute_s + reading.memory_s, 1);
-  EXPECT_DOUBLE_EQ(canary_distance({1, 1.2, 0}, {1, 1, 0}), canary_distance({1, 1.2, 5}, {1, 1, 9}));
-  EXPECT_NEAR(canary_distance({0.8, 1.1, 0}, {1, 1, 0}), 0.2, 1e-12);
+  EXPECT_TRUE(within({0.8, 1.1, 5}, {1, 1, 9}, {0.21, 0.11}));
+  EXPECT_FALSE(within({0.8, 1.1, 0}, {1, 1, 0}, {0.19, 0.11}));
+  EXPECT_FALSE(within({0.8, 1.1, 0}, {1, 1, 0}, {0.21, 0.09}));
 }
 
 TEST(Environment, NamesTheMachine) {

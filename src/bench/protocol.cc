@@ -22,6 +22,7 @@ Json outputs_json(const std::vector<OutputFile>& outputs) {
                     {"path", output.path},
                     {"sha256", output.sha256},
                     {"nan_count", output.nan_count}});
+    if (output.sampled) list.back()["sampled"] = true;
   }
   return list;
 }
@@ -37,19 +38,26 @@ Mode read_mode(JsonReader& reader) {
 }  // namespace
 
 Json to_json(const PrepareRequest& value) {
-  return {{"implementation", value.implementation},
-          {"manifest", value.manifest},
-          {"operation", value.operation},
-          {"args", value.args},
-          {"library", value.library},
-          {"bytes", value.bytes},
-          {"seed", value.seed},
-          {"threads", value.threads},
-          {"slot", value.slot}};
+  Json json{{"implementation", value.implementation},
+            {"manifest", value.manifest},
+            {"operation", value.operation},
+            {"args", value.args},
+            {"library", value.library},
+            {"bytes", value.bytes},
+            {"seed", value.seed},
+            {"threads", value.threads},
+            {"slot", value.slot}};
+  if (!value.kernel.empty()) json["kernel"] = value.kernel;
+  if (!value.config.empty()) json["config"] = parse_json(value.config).value_or(Json(value.config));
+  if (!value.options.empty()) json["options"] = parse_json(value.options).value_or(Json::object());
+  if (value.tune_s >= 0) json["tune_s"] = value.tune_s;
+  return json;
 }
 
 Json to_json(const CheckRequest& value) {
-  return {{"out_dir", value.out_dir}, {"run", value.run}, {"slot", value.slot}};
+  Json json{{"out_dir", value.out_dir}, {"run", value.run}, {"slot", value.slot}};
+  if (!value.elements.empty()) json["elements"] = value.elements;
+  return json;
 }
 
 Json to_json(const TimeRequest& value) {
@@ -72,15 +80,24 @@ Json to_json(const HelloReply& value) {
 }
 
 Json to_json(const PrepareReply& value) {
-  return {{"implementation", value.implementation},
-          {"version", value.version},
-          {"library", value.library},
-          {"detail", value.detail},
-          {"threads", value.threads},
-          {"bytes", value.bytes},
-          {"prepare_s", value.prepare_s},
-          {"in_place", value.in_place},
-          {"inputs_sha256", value.inputs_sha256}};
+  Json json{{"implementation", value.implementation},
+            {"version", value.version},
+            {"library", value.library},
+            {"detail", value.detail},
+            {"threads", value.threads},
+            {"bytes", value.bytes},
+            {"prepare_s", value.prepare_s},
+            {"in_place", value.in_place},
+            {"inputs_sha256", value.inputs_sha256}};
+  if (!value.config.empty()) json["config"] = parse_json(value.config).value_or(Json(value.config));
+  if (value.tuned) {
+    json["tune"] = {{"cold", value.tune.cold},
+                    {"full", value.tune.full},
+                    {"seconds", value.tune.seconds},
+                    {"best_seconds", value.tune.best_seconds},
+                    {"tried", value.tune.tried}};
+  }
+  return json;
 }
 
 Json to_json(const CheckReply& value) { return {{"outputs", outputs_json(value.outputs)}}; }
@@ -121,6 +138,10 @@ Result<PrepareRequest> prepare_request_from_json(const Json& json) {
   reader.optional("seed", &value.seed);
   reader.optional("threads", &value.threads);
   reader.optional("slot", &value.slot);
+  reader.optional("kernel", &value.kernel);
+  value.config = reader.text_of("config");
+  value.options = reader.text_of("options");
+  reader.optional("tune_s", &value.tune_s);
   return reader.finish(std::move(value));
 }
 
@@ -130,6 +151,7 @@ Result<CheckRequest> check_request_from_json(const Json& json) {
   reader.optional("out_dir", &value.out_dir);
   reader.optional("run", &value.run);
   reader.optional("slot", &value.slot);
+  reader.optional("elements", &value.elements);
   return reader.finish(std::move(value));
 }
 
@@ -174,6 +196,14 @@ Result<PrepareReply> prepare_reply_from_json(const Json& json) {
   reader.optional("prepare_s", &value.prepare_s);
   reader.optional("in_place", &value.in_place);
   reader.optional("inputs_sha256", &value.inputs_sha256);
+  value.config = reader.text_of("config");
+  value.tuned = reader.object("tune", [&](JsonReader& tune) {
+    tune.required("cold", &value.tune.cold);
+    tune.required("full", &value.tune.full);
+    tune.optional("seconds", &value.tune.seconds);
+    tune.optional("best_seconds", &value.tune.best_seconds);
+    tune.optional("tried", &value.tune.tried);
+  });
   return reader.finish(std::move(value));
 }
 
@@ -190,6 +220,7 @@ Result<CheckReply> check_reply_from_json(const Json& json) {
     item.optional("path", &output.path);
     item.required("sha256", &output.sha256);
     item.required("nan_count", &output.nan_count);
+    item.optional("sampled", &output.sampled);
     const std::optional<DType> type = dtype_from_name(dtype);
     if (type)
       output.dtype = *type;

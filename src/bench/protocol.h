@@ -29,6 +29,19 @@ struct PrepareRequest {
   uint64_t seed = 0;          ///< inputs: Philox key; the stream is the parameter's index
   int threads = 0;            ///< 0: all that the process may use
   std::string slot = "main";  ///< a worker holds one subject per slot; prepare replaces it
+  std::string kernel{};       ///< a user's own kernel, `FILE.py:name`
+  std::string config{};       ///< config to run with, JSON text; empty: the implementation's own choice
+  std::string options{};      ///< what else the task's recipe says, JSON text of an object; empty: nothing
+  double tune_s = -1;         ///< limit of the worker's own tuner in seconds, 0: none; negative: it must not tune
+};
+
+/// What a worker says of the search that `prepare` asked it for.
+struct TuneReport {
+  bool cold = false;        ///< it began with nothing remembered
+  bool full = false;        ///< and no limit or lesser effort cut it short
+  double seconds = 0;       ///< wall time of the search
+  double best_seconds = 0;  ///< of a launch with the winner, by the tuner's own timing; 0 unknown
+  int64_t tried = 0;        ///< configs that were timed; 0 unknown
 };
 
 /// A library or a kind of subject that a worker offers.
@@ -55,6 +68,9 @@ struct PrepareReply {
   double prepare_s = 0;
   bool in_place = false;        ///< a launch changes its own inputs, so that timed launches leave no checkable output
   std::string inputs_sha256{};  ///< of the bytes of all tensor arguments and their positions
+  std::string config{};         ///< config that runs, JSON text; given back to `prepare` it makes the same thing
+  bool tuned = false;           ///< `tune` says how
+  TuneReport tune;
 };
 
 /// One written storage after a run.
@@ -66,12 +82,14 @@ struct OutputFile {
   std::string path{};  ///< raw bytes; empty when no folder was given
   std::string sha256{};
   int64_t nan_count = 0;
+  bool sampled = false;  ///< the file holds the elements asked for, in their order
 };
 
 struct CheckRequest {
   std::string out_dir{};  ///< empty: hashes and counts only
   bool run = true;        ///< false: what the last timed launch left
   std::string slot = "main";
+  std::vector<std::vector<int64_t>> elements{};  ///< per output, row-major: write these alone; empty: everything
 };
 
 struct CheckReply {

@@ -16,6 +16,8 @@ namespace {
 
 using ledger::PairsArtifact;
 
+constexpr int kCalibrationCanaries = 16;  ///< about 1.5 s in all
+
 /// Scalars of a JSON object as facts.
 ledger::Facts facts_of(const Json& json) {
   ledger::Facts facts;
@@ -135,9 +137,9 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   pairs.run_id = plan.run_id;
   pairs.pairs = plan.pairs;
   pairs.max_invalid = plan.pairs;
-  // Neighbours of a virtual machine move a core's memory rate by a quarter from one second to the next; both arms of a
-  // pair feel it alike. Only what goes beyond that voids a pair.
-  pairs.canary_band = 0.3;
+  // Neighbours of a virtual machine move a core's memory rate by a half from one second to the next; both arms of a
+  // pair feel it alike. Only what goes beyond the machine's own scatter voids a pair.
+  pairs.calibration_canaries = plan.canary ? 0 : kCalibrationCanaries;
   pairs.time = plan.time;
   pairs.canary = plan.canary;
   pairs.verify = [&](const bench::Arm& arm, const bench::CheckReply& outputs) -> Result<bench::OutputVerdict> {
