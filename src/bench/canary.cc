@@ -79,15 +79,12 @@ CanaryReading median_canary(std::vector<CanaryReading> readings) {
   return {middle(&CanaryReading::compute_s), middle(&CanaryReading::memory_s), time};
 }
 
-CanaryBand scatter_band(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double least) {
-  const auto part_band = [&](double CanaryReading::*part) {
-    std::vector<double> distances;
-    for (const CanaryReading& reading : readings) distances.push_back(std::abs(reading.*part / (middle.*part) - 1));
-    std::sort(distances.begin(), distances.end());
-    const double robust = kRobustDeviations * kMadToSigma * distances[distances.size() / 2];
-    return std::clamp(std::max(robust, distances.back()), least, kWidestBand);
-  };
-  return {part_band(&CanaryReading::compute_s), part_band(&CanaryReading::memory_s)};
+double memory_scatter(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double least) {
+  std::vector<double> distances;
+  for (const CanaryReading& reading : readings) distances.push_back(std::abs(reading.memory_s / middle.memory_s - 1));
+  std::sort(distances.begin(), distances.end());
+  const double robust = kRobustDeviations * kMadToSigma * distances[distances.size() / 2];
+  return std::clamp(std::max(robust, distances.back()), least, kWidestBand);
 }
 
 Json to_json(const CanaryReading& reading) {

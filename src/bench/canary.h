@@ -28,9 +28,9 @@ struct CanaryBand {
 bool within(const CanaryReading& reading, const CanaryReading& reference, const CanaryBand& band);
 /// The middle of each part; the time is that of the last reading.
 CanaryReading median_canary(std::vector<CanaryReading> readings);
-/// What the machine does by itself: per part four robust standard deviations of the readings (1.4826 times the median
+/// What the memory rate does by itself: four robust standard deviations of the readings (1.4826 times the median
 /// distance from the middle) or the largest distance seen, whichever is more; never less than `least` nor more than 1.
-CanaryBand scatter_band(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double least);
+double memory_scatter(const std::vector<CanaryReading>& readings, const CanaryReading& middle, double least);
 
 nlohmann::ordered_json to_json(const CanaryReading& reading);
 nlohmann::ordered_json to_json(const CanaryBand& band);

@@ -135,7 +135,8 @@ void Campaign::look_at_files(const Arm& arm, ArmRun* run) {
 Result<OutputVerdict> Campaign::verify(Worker& worker, const Arm& arm, bool run_again) {
   const bool temporary = plan_.scratch_dir.empty();
   const std::string folder = temporary ? make_temp_folder("hillclimb-outputs") : plan_.scratch_dir;
-  const CheckReply outputs = HC_TRY(worker.check({.out_dir = folder, .run = run_again, .slot = arm.prepare.slot}));
+  const CheckReply outputs =
+      HC_TRY(worker.check({.out_dir = folder, .run = run_again, .slot = arm.prepare.slot, .elements = arm.elements}));
   Result<OutputVerdict> verdict = plan_.verify(arm, outputs);
   for (const OutputFile& output : outputs.outputs) ::unlink(output.path.c_str());
   std::error_code ignored;
@@ -243,7 +244,8 @@ bool Campaign::hopeless(const PairRecord& pair) {
   return failures_in_a_row_ >= kFailuresInARow;
 }
 
-/// Takes the reference, and with it the band: the plan's, or the machine's own scatter where that is wider.
+/// Takes the reference, and with it the band: the plan's, or the memory rate's own scatter where that is wider. A clock
+/// that scatters is a core that is shared: no band is widened for it.
 void Campaign::settle() {
   reference_ = settled_reference();
   band_ = {plan_.canary_band, plan_.canary_band};
@@ -254,7 +256,7 @@ void Campaign::settle() {
       readings.push_back(canary());
     }
     const CanaryReading middle = median_canary(readings);
-    band_ = scatter_band(readings, middle, plan_.canary_band);
+    band_.memory = memory_scatter(readings, middle, plan_.canary_band);
     // A memory rate that scatters has no least that comes back: its middle is the reference.
     reference_.memory_s = middle.memory_s;
     reference_.mid_monotonic_s = middle.mid_monotonic_s;

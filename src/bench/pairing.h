@@ -42,7 +42,8 @@ struct Arm {
   std::vector<std::string> argv;  ///< its worker
   std::vector<std::string> env;   ///< NAME=VALUE added to the worker's environment
   PrepareRequest prepare;
-  std::vector<RunFile> files;  ///< shared object, library, script: what makes it this arm
+  std::vector<RunFile> files;                  ///< shared object, library, script: what makes it this arm
+  std::vector<std::vector<int64_t>> elements;  ///< per output: those that `verify` looks at; empty: all
 };
 
 /// How to measure; fixed before the first pair.
@@ -53,7 +54,8 @@ struct PairPlan {
   TimeRequest time{.blocks = 15, .warmup_s = 0.1};
   Limits limits;
   double canary_band = 0.15;  ///< largest relative distance from the reference canary
-  /// Readings at the begin that show the machine's own scatter; where that is wider than the band, it is the band.
+  /// Readings at the begin that show how the memory rate scatters by itself; where that is wider than the band, it is
+  /// the band of the memory part.
   int calibration_canaries = 0;
   double settle_s = 10;       ///< at the begin, to find five canaries that agree
   double patience_s = 60;     ///< in all, waiting for the canary to come back into its band
