@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/json.h"
 #include "contract/backlog.h"
 #include "contract/goal_moves.h"
 #include "ledger/checker.h"
@@ -58,7 +59,6 @@ std::string unusable(const Case& c, const PairsArtifact& a, const ledger::Ledger
       lines[static_cast<size_t>(listed.opens)].purpose != ledger::purpose_name(a.purpose)) {
     return fmt::format("{} was not announced in the ledger before it ran", name);
   }
-  if (a.purpose == Purpose::ablate) return "";
   if (const std::string why = ledger::refusal(a); !why.empty()) return fmt::format("{}: {}", name, why);
   if (c.reference) {
     const std::string devices = other_device(a, *c.reference);
@@ -88,15 +88,55 @@ std::string parity(Case& c) {
   return "";
 }
 
-/// Whether the best baseline has a config of its own that can be ablated.
-bool best_has_tuner(const Case& c) {
-  if (!c.reference) return false;
-  return std::any_of(c.reference->arms.begin(), c.reference->arms.end(),
-                     [&](const ledger::Arm& arm) { return arm.name == c.worst.best_baseline && arm.has_tuner; });
+const ledger::Arm* baseline_arm(const PairsArtifact* a, const std::string& name) {
+  if (!a) return nullptr;
+  for (const ledger::Arm& arm : a->arms) {
+    if (arm.role == ledger::Role::baseline && arm.name == name) return &arm;
+  }
+  return nullptr;
+}
+
+/// Why an ablation of the best baseline is due: it has no structure that could be copied, or empty.
+std::string ablation_due(const Case& c) {
+  const ledger::Arm* arm = baseline_arm(c.reference, c.worst.best_baseline);
+  if (arm && arm->has_tuner) return "has a tuned config of its own";
+  for (const ledger::LockedBaseline& baseline : c.lock.baselines) {
+    if (baseline.name != c.worst.best_baseline) continue;
+    const std::optional<Json> recipe = parse_json(baseline.recipe);
+    if (recipe && recipe->is_object() && recipe->contains("source")) return "";
+  }
+  return "names no `source` in its recipe whose structure could be copied";
+}
+
+/// Why this is no ablation of the best baseline's own config, or empty.
+std::string no_ablation_of_best(const Case& c, const PairsArtifact& a) {
+  const std::string name = fmt::format("{}/{}", a.run, a.name);
+  const ledger::Arm* whole = baseline_arm(&a, c.worst.best_baseline);
+  const ledger::Arm* measured = baseline_arm(c.reference, c.worst.best_baseline);
+  if (!whole) return fmt::format("{} does not measure {}, the best baseline", name, c.worst.best_baseline);
+  if (measured && (measured->config != whole->config || measured->binary_sha256 != whole->binary_sha256)) {
+    return fmt::format("{} ablates another config or binary of {} than the goal's measurement", name, whole->name);
+  }
+  bool others = false;
+  for (const ledger::Arm& arm : a.arms) {
+    others |= !arm.varies.empty();
+    const bool differs = arm.source_sha256 != whole->source_sha256 || arm.config != whole->config;
+    if (arm.varies == whole->name && differs && ledger::arm_seconds(a, arm.name) > 0) return "";
+  }
+  return others ? fmt::format("{} is an ablation of another implementation than {}, the best baseline", name,
+                              c.worst.best_baseline)
+                : fmt::format("{} sets nothing of {} back", name, c.worst.best_baseline);
+}
+
+std::string ablation_command(const Case& c) {
+  return fmt::format("`hillclimb ablate TASK --variant {} --baseline {}` measures it", c.worst.name,
+                     c.worst.best_baseline);
 }
 
 Status judge_evidence(Case& c, const std::vector<std::string>& ids) {
-  bool falls_short = false, ablated = false;
+  bool falls_short = false;
+  int64_t ablated_at = -1;
+  int64_t tried_at = -1;
   for (const std::string& id : ids) {
     std::vector<std::string> broken;
     const PairsArtifact* a = c.evidence.pairs(id, &broken);
@@ -108,23 +148,35 @@ Status judge_evidence(Case& c, const std::vector<std::string>& ids) {
     }
     if (const std::string why = unusable(c, *a, *c.evidence.listing(id)); !why.empty()) return refused(why);
     if (a->purpose == Purpose::ablate) {
-      ablated = true;
+      if (const std::string why = no_ablation_of_best(c, *a); !why.empty()) {
+        return refused(why).fix(ablation_command(c));
+      }
+      ablated_at = ablated_at < 0 ? c.evidence.listing(id)->seq : std::min(ablated_at, c.evidence.listing(id)->seq);
       continue;
     }
     const Verdict verdict = verdict_of(c, *a);
     if (verdict == Verdict::open) return refused(fmt::format("{} is not decided yet; more pairs are needed", name));
     falls_short = falls_short || verdict == Verdict::fail;
+    if (verdict == Verdict::fail) tried_at = std::max(tried_at, c.evidence.listing(id)->opens);
   }
   if (!falls_short) {
     return refused(fmt::format("no hand-edited kernel of {} was shown to fall short of {}", c.worst.name,
                                c.worst.best_baseline))
         .fix("hand-edit its generated source to the baseline's structure and measure it with `hillclimb try`");
   }
-  if (best_has_tuner(c) && !ablated) {
-    return refused(fmt::format("{} has a tuned config of its own: an ablation of it is needed beside the hand-edited "
-                               "kernel, to show which features carry its edge",
+  const std::string due = ablation_due(c);
+  if (due.empty()) return success();
+  if (ablated_at < 0) {
+    return refused(fmt::format("{} {}: an ablation of its config is needed beside the hand-edited kernel, to show "
+                               "which features carry its edge",
+                               c.worst.best_baseline, due))
+        .fix(ablation_command(c) + "; transplant what carries the edge, then `hillclimb try`");
+  }
+  if (tried_at < ablated_at) {
+    return refused(fmt::format("the hand-edited kernel was measured before the ablation of {}, so it cannot carry what "
+                               "that showed",
                                c.worst.best_baseline))
-        .fix("`hillclimb ablate` measures it; transplant what carries the edge, then `hillclimb try`");
+        .fix("transplant what carries the edge, then `hillclimb try` and name that");
   }
   return success();
 }

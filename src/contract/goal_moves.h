@@ -17,8 +17,8 @@ Status resume_goal(ledger::Store& store, const std::string& words);
 
 /// Blocks the goal with a question for the owner. The evidence, object ids or paths, has to show that a hand-edited
 /// kernel of the worst failing variant falls short of the best baseline on the same machine; where that baseline has a
-/// tuner of its own, an ablation of its config as well. A hand-edited kernel that reaches parity refuses the block and
-/// becomes the first idea of the backlog.
+/// tuner of its own, or no source in its recipe, an ablation of its config measured before it as well. A hand-edited
+/// kernel that reaches parity refuses the block and becomes the first idea of the backlog.
 Status block_goal(ledger::Store& store, const std::string& anchor_path, const std::string& question,
                   const std::vector<std::string>& evidence);
 

@@ -28,6 +28,31 @@ FakeShape shape(const std::string& name, double ratio, uint64_t seed) {
   return out;
 }
 
+/// Adds an arm that sets something of the arm `of` back, a tenth slower than the baseline.
+void set_back(ledger::PairsArtifact* a, const std::string& of) {
+  ledger::Arm arm = ledger::testing::fake_arm("set back", ledger::Role::anchor);
+  arm.varies = of;
+  arm.config = R"({"without":"something"})";
+  a->arms.push_back(arm);
+  FakeShape slower;
+  slower.name = a->variant;
+  slower.first_pid = 50000;
+  ledger::testing::Noise noise(77);
+  // two readings of a round begin 2 s apart and last 1.5 s
+  for (size_t k = 0; k < a->pairs.size(); ++k) {
+    ledger::Reading r = ledger::testing::fake_reading(arm, slower, 0.0011, static_cast<int>(k), &noise);
+    for (size_t other = k + 1; other < a->pairs.size(); ++other) {
+      for (ledger::Reading& later : a->pairs[other].readings) {
+        later.started_s += 2;
+        later.mid_s += 2;
+      }
+    }
+    r.started_s = a->pairs[k].readings.back().started_s + 2;
+    r.mid_s = r.started_s + 1;
+    a->pairs[k].readings.push_back(r);
+  }
+}
+
 class GoalMovesTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -129,7 +154,7 @@ TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
   refuse({attempt(shape("worse", 0.9, 26), [](ledger::PairsArtifact* a) { a->variant_hash = std::string(64, '0'); })},
          "another kernel, shape or dtype");
   refuse({attempt(
-             shape("worse", 0.9, 27), [](ledger::PairsArtifact*) {}, Purpose::ablate)},
+             shape("worse", 0.9, 27), [](ledger::PairsArtifact* a) { set_back(a, "onednn"); }, Purpose::ablate)},
          "no hand-edited kernel");
   EXPECT_EQ(check().status, "running");
 }
@@ -151,26 +176,87 @@ TEST_F(GoalMovesTest, BlockNeedsAQuestion) {
   EXPECT_TRUE(block({id}).ok());
 }
 
+/// Measures the worst variant again against a baseline that `edit` changes.
+template <typename Edit>
+void confirm_again(ledger::Store& s, Edit edit) {
+  const ledger::Arm arm = ledger::testing::fake_arm("hillclimb", ledger::Role::candidate);
+  const int64_t open =
+      s.run_open("r1", "confirm", "worse", ledger::candidate_subject(arm.source_sha256, arm.config)).value();
+  ledger::PairsArtifact a = ledger::testing::fake_pairs(shape("worse", 0.8, 40), Purpose::confirm, open);
+  edit(&a);
+  a.name = "confirm-again";
+  std::vector<std::string> ids =
+      ledger::confirming_ids(s.view(), "worse", ledger::candidate_subject(arm.source_sha256, arm.config));
+  ids.push_back(s.put("r1", a.name, to_json(a), "worse", open).value());
+  ASSERT_TRUE(s.run_close(open, "done").ok());
+  const Result<ledger::VariantVerdict> updated = update_shape(s, "worse", ids);
+  ASSERT_TRUE(updated.ok()) << updated.error().message;
+}
+
 TEST_F(GoalMovesTest, ATunedBaselineIsAblatedFirst) {
-  // measure the worst variant again against a baseline with a tuner of its own
   {
     ledger::Store s = store();
-    const ledger::Arm arm = ledger::testing::fake_arm("hillclimb", ledger::Role::candidate);
-    const int64_t open =
-        s.run_open("r1", "confirm", "worse", ledger::candidate_subject(arm.source_sha256, arm.config)).value();
-    ledger::PairsArtifact a = ledger::testing::fake_pairs(shape("worse", 0.8, 40), Purpose::confirm, open);
-    a.arms[1].has_tuner = true;
-    a.name = "confirm-tuned";
-    const std::string id = s.put("r1", a.name, to_json(a), "worse", open).value();
-    ASSERT_TRUE(update_shape(s, "worse", {id}).ok());
+    confirm_again(s, [](ledger::PairsArtifact* a) { a->arms[1].has_tuner = true; });
   }
-  const std::string edited = attempt(shape("worse", 0.9, 41));
-  const Status alone = block({edited});
+  const auto ablate = [&](const std::string& of, uint64_t seed, auto edit) {
+    return attempt(
+        shape("worse", 0.8, seed),
+        [&](ledger::PairsArtifact* a) {
+          a->arms[1].has_tuner = true;
+          set_back(a, of);
+          edit(a);
+        },
+        Purpose::ablate);
+  };
+  const auto as_it_is = [](ledger::PairsArtifact*) {};
+  const auto refuse = [&](const std::vector<std::string>& ids, const std::string& why) {
+    const Status status = block(ids);
+    ASSERT_FALSE(status.ok()) << why;
+    EXPECT_NE(status.error().message.find(why), std::string::npos) << status.error().message;
+  };
+  const std::string too_early = attempt(shape("worse", 0.9, 41));
+  refuse({too_early}, "has a tuned config of its own: an ablation");
+  // ablations of the wrong kind
+  refuse({too_early, ablate("hillclimb", 42, as_it_is)}, "another implementation than onednn");
+  refuse({too_early, attempt(shape("worse", 0.8, 43), as_it_is, Purpose::ablate)}, "sets nothing of onednn back");
+  refuse({too_early, ablate("onednn", 44,
+                            [](ledger::PairsArtifact* a) {
+                              a->arms[2].config = a->arms[1].config;
+                              a->arms[2].source_sha256 = a->arms[1].source_sha256;
+                            })},
+         "another implementation");
+  refuse({too_early, ablate("onednn", 45, [](ledger::PairsArtifact* a) { a->arms[1].config = R"({"x":1})"; })},
+         "another config or binary");
+  refuse({too_early, ablate("onednn", 46, [](ledger::PairsArtifact* a) { a->machine[0].second = "Another CPU"; })},
+         "another device");
+  refuse({too_early, ablate("onednn", 47, [](ledger::PairsArtifact* a) { a->pairs[0].readings[2].correct = false; })},
+         "wrong answer");
+  refuse(
+      {too_early, attempt(
+                      shape("bad", 0.8, 48), [](ledger::PairsArtifact* a) { set_back(a, "onednn"); }, Purpose::ablate)},
+      "the worst failing variant is worse");
+  const std::string ablation = ablate("onednn", 49, as_it_is);
+  refuse({ablation}, "no hand-edited kernel");
+  refuse({too_early, ablation}, "before the ablation");
+  EXPECT_EQ(check().status, "running");
+  const Status both = block({ablation, attempt(shape("worse", 0.9, 50))});
+  EXPECT_TRUE(both.ok()) << both.error().message;
+  EXPECT_EQ(check().status, "blocked");
+}
+
+TEST_F(GoalMovesTest, ABaselineWithoutSourceIsAblatedFirst) {
+  // another goal whose only baseline has nothing to copy
+  fs::remove_all(artifacts_);
+  fs::remove_all(join_path(folder_, "state"));
+  ledger::testing::fake_goal(artifacts_, anchor_, {shape("good", 1.05, 1), shape("worse", 0.8, 3)},
+                             R"({"operation":"softmax"})");
+  const Status alone = block({attempt(shape("worse", 0.9, 20))});
   ASSERT_FALSE(alone.ok());
-  EXPECT_NE(alone.error().message.find("ablation"), std::string::npos) << alone.error().message;
+  EXPECT_NE(alone.error().message.find("names no `source`"), std::string::npos) << alone.error().message;
+  EXPECT_NE(alone.error().help.find("hillclimb ablate TASK --variant worse --baseline onednn"), std::string::npos);
   const std::string ablation = attempt(
-      shape("worse", 0.9, 42), [](ledger::PairsArtifact*) {}, Purpose::ablate);
-  const Status both = block({edited, ablation});
+      shape("worse", 0.8, 21), [](ledger::PairsArtifact* a) { set_back(a, "onednn"); }, Purpose::ablate);
+  const Status both = block({ablation, attempt(shape("worse", 0.9, 22))});
   EXPECT_TRUE(both.ok()) << both.error().message;
 }
 

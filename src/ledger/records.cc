@@ -28,6 +28,7 @@ Json arm_json(const Arm& arm) {
   out["config"] = embedded(arm.config);
   out["tune"] = arm.tune;
   out["has_tuner"] = arm.has_tuner;
+  if (!arm.varies.empty()) out["varies"] = arm.varies;
   out["versions"] = facts_json(arm.versions);
   return out;
 }

@@ -35,6 +35,7 @@ Arm parse_arm(const JsonReader& in) {
   arm.config = in.json("config");
   arm.tune = in.text_or("tune", "");
   arm.has_tuner = in.boolean_or("has_tuner", false);
+  arm.varies = in.text_or("varies", "");
   arm.versions = in.facts("versions");
   return arm;
 }

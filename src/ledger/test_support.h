@@ -60,7 +60,7 @@ inline Lock fake_lock(const std::vector<std::string>& names, const std::string& 
   lock.rules_sha256 = rules_sha256();
   for (const std::string& name : names)
     lock.variants.push_back({name, hash_of(name), "x=f32[64,64]", 1.0, {"GB/s", 1e7}});
-  lock.baselines.push_back({"onednn", "onednn", R"({"operation":"softmax"})"});
+  lock.baselines.push_back({"onednn", "onednn", R"({"operation":"softmax","source":"softmax_base.cc"})"});
   return lock;
 }
 
@@ -182,11 +182,13 @@ inline std::string confirm_shape(Store& store, const FakeShape& shape, const std
 }
 
 /// A complete goal in `artifacts`: lock, ledger, objects and a goal file whose numbers agree with them.
-inline Goal fake_goal(const std::string& artifacts, const std::string& anchor, const std::vector<FakeShape>& shapes) {
+inline Goal fake_goal(const std::string& artifacts, const std::string& anchor, const std::vector<FakeShape>& shapes,
+                      const std::string& recipe = "") {
   Store store = Store::open(artifacts, anchor).value();
   std::vector<std::string> names;
   for (const FakeShape& s : shapes) names.push_back(s.name);
-  const Lock lock = fake_lock(names);
+  Lock lock = fake_lock(names);
+  if (!recipe.empty()) lock.baselines[0].recipe = recipe;
   Goal goal;
   goal.task = lock.task;
   goal.run = "r1";
