@@ -40,13 +40,13 @@ struct CudaDriver {
   X(CuResult, cuModuleLoadData, (CuModule*, const void*))                                                         \
   X(CuResult, cuModuleUnload, (CuModule))                                                                         \
   X(CuResult, cuModuleGetFunction, (CuFunction*, CuModule, const char*))                                          \
-  X(CuResult, cuFuncSetAttribute, (CuFunction, int, int))                                                          \
+  X(CuResult, cuFuncSetAttribute, (CuFunction, int, int))                                                         \
   X(CuResult, cuLaunchKernel,                                                                                     \
     (CuFunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuStream, void**, void**)) \
   X(CuResult, cuMemAlloc_v2, (CuPointer*, size_t))                                                                \
   X(CuResult, cuMemFree_v2, (CuPointer))                                                                          \
   X(CuResult, cuMemsetD32_v2, (CuPointer, unsigned, size_t))                                                      \
-  X(CuResult, cuMemcpyHtoD_v2, (CuPointer, const void*, size_t))                                                   \
+  X(CuResult, cuMemcpyHtoD_v2, (CuPointer, const void*, size_t))                                                  \
   X(CuResult, cuMemcpyDtoH_v2, (void*, CuPointer, size_t))                                                        \
   X(CuResult, cuMemcpyDtoDAsync_v2, (CuPointer, CuPointer, size_t, CuStream))                                     \
   X(CuResult, cuMemHostAlloc, (void**, size_t, unsigned))                                                         \

@@ -1,0 +1,278 @@
+// Requests to replies, and the loop over lines.
+#include "cuda/worker.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include "base/files.h"
+#include "base/numeric.h"
+#include "bench/json_reader.h"
+#include "bench/protocol.h"
+#include "cuda/reference.h"
+
+namespace hc::baselines {
+namespace {
+
+constexpr const char* kWorkerName = "hillclimb-cuda-worker/1";
+
+Diagnostic refusal(std::string message) {
+  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
+}
+
+Json state_json(const HillclimbTimerDeviceState& s) {
+  return {{"sm_mhz_clock", s.sm_mhz_clock},    {"sm_mhz_nvml", s.sm_mhz_nvml}, {"memory_mhz", s.memory_mhz},
+          {"temperature_c", s.temperature_c},  {"power_w", s.power_w},         {"event_reasons", s.event_reasons},
+          {"queue_timeouts", s.queue_timeouts}};
+}
+
+Json facts_json(const HillclimbTimerDeviceFacts& f) {
+  return {{"name", f.name},
+          {"uuid", f.uuid},
+          {"driver", f.driver},
+          {"cuda_driver", f.cuda_driver},
+          {"sm", f.sm},
+          {"multiprocessors", f.multiprocessors},
+          {"l2_bytes", f.l2_bytes},
+          {"memory_bytes", f.memory_bytes},
+          {"power_cap_w", f.power_cap_w},
+          {"max_sm_mhz", f.max_sm_mhz},
+          {"max_memory_mhz", f.max_memory_mhz}};
+}
+
+int launch_subject(void* user, void* stream) { return static_cast<Subject*>(user)->launch(stream); }
+
+int64_t count_nans(const void* data, DType type, int64_t numel) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < numel; ++i) count += std::isnan(load_double(data, type, i));
+  return count;
+}
+
+/// The bytes of output `i`, its entry for the reply, and a file of them where `folder` is given.
+Result<Json> output_json(const Subject& subject, size_t i, const std::string& folder, std::string* bytes) {
+  const TensorSpec& spec = subject.call().outputs[i];
+  const Memory& memory = subject.tensors().outputs[i];
+  bytes->resize(static_cast<size_t>(memory.bytes()));
+  HC_TRY(memory.download(bytes->data()));
+  std::string path;
+  if (!folder.empty()) {
+    path = join_path(folder, std::to_string(i) + ".bin");
+    FILE* file = std::fopen(path.c_str(), "wb");
+    const bool written = file && std::fwrite(bytes->data(), 1, bytes->size(), file) == bytes->size();
+    if ((file && std::fclose(file) != 0) || !written) {
+      return Diagnostic{.code = Code::file_error, .message = "the output " + path + " cannot be written"};
+    }
+  }
+  return Json{{"index", i},
+              {"name", "out." + std::to_string(i)},
+              {"dtype", dtype_name(spec.dtype)},
+              {"numel", spec.numel()},
+              {"path", path},
+              {"sha256", sampled_sha256({{bytes->data(), memory.bytes()}})},
+              {"nan_count", count_nans(bytes->data(), spec.dtype, spec.numel())}};
+}
+
+Json time_json(const HillclimbTimerResult& result, const std::vector<HillclimbTimerDeviceState>& states,
+               bench::Mode mode) {
+  Json blocks = Json::array();
+  for (int b = 0; b < result.block_count; ++b) {
+    const HillclimbTimerBlock& block = result.blocks[b];
+    blocks.push_back({{"seconds", std::vector<double>(block.seconds, block.seconds + block.readings)},
+                      {"launches", block.launches},
+                      {"start_monotonic_s", block.start_monotonic_s},
+                      {"mid_monotonic_s", block.mid_monotonic_s},
+                      {"mid_unix_s", block.mid_unix_s},
+                      {"mhz", block.mhz},
+                      {"device", state_json(states[static_cast<size_t>(b)])}});
+  }
+  return {{"clock", result.clock},
+          {"mode", bench::mode_name(mode)},
+          {"threads", 0},
+          {"flush_bytes", result.flush_bytes},
+          {"warmup_launches", result.warmup_launches},
+          {"empty_s", result.empty_s},
+          {"blocks", std::move(blocks)}};
+}
+
+}  // namespace
+
+Status Worker::open() {
+  if (!device_) device_ = HC_TRY(Device::open());
+  return success();
+}
+
+Result<Json> Worker::hello(const Json& request) {
+  int protocol = 0;
+  bench::JsonReader reader(request);
+  reader.required("protocol", &protocol);
+  HC_TRY(reader.finish(diag::Unit{}));
+  if (protocol != bench::kProtocolVersion) {
+    return refusal("this worker speaks protocol " + std::to_string(bench::kProtocolVersion) + ", and was asked for " +
+                   std::to_string(protocol));
+  }
+  greeted_ = true;
+  std::string driver_missing;
+  bench::cuda_driver(&driver_missing);
+  Json offers = Json::array(), missing = Json::array();
+  for (const std::string& name : implementation_names()) {
+    const Result<std::string> version = availability(name, places_);
+    if (version.ok() && driver_missing.empty()) {
+      offers.push_back({{"implementation", name}, {"library", ""}, {"version", version.value()}});
+    } else if (version.ok()) {
+      missing.push_back({{"implementation", name}, {"reason", driver_missing}});
+    } else {
+      missing.push_back(
+          {{"implementation", name}, {"reason", version.error().message}, {"help", version.error().help}});
+    }
+  }
+  return Json{{"protocol", bench::kProtocolVersion},
+              {"worker", kWorkerName},
+              {"backend", "cuda"},
+              {"offers", std::move(offers)},
+              {"missing", std::move(missing)}};
+}
+
+Result<Json> Worker::prepare(const Json& json) {
+  const double begin = hillclimb_timer_now();
+  const bench::PrepareRequest common = HC_TRY(bench::prepare_request_from_json(json));
+  SubjectRequest request{common.implementation, common.operation, common.args, common.manifest, common.seed, {}, ""};
+  if (json.contains("options")) {
+    bench::JsonReader options(json["options"]);
+    options.optional("save", &request.save);
+    HC_TRY(options.finish(diag::Unit{}));
+    if (json["options"].contains("config")) request.pinned = json["options"]["config"];
+  }
+  if (!request.save.empty() && request.pinned.is_null()) return refusal("`save` needs a pinned `config`");
+  slots_.erase(common.slot);
+  HC_TRY(open());
+  std::unique_ptr<Subject> made = HC_TRY(Subject::make(*device_, places_, cache_, request));
+  Json reply{{"implementation", common.implementation},
+             {"version", made->ways().version},
+             {"library", made->ways().library},
+             {"detail", common.implementation + " " + made->config().dump()},
+             {"config", made->config()},
+             {"search", made->search()},
+             {"threads", 0},
+             {"bytes", made->call().bytes()},
+             {"prepare_s", hillclimb_timer_now() - begin},
+             {"in_place", false},
+             {"inputs_sha256", made->tensors().inputs_sha256}};
+  slots_[common.slot] = std::move(made);
+  return reply;
+}
+
+Result<Subject*> Worker::subject(const std::string& slot) {
+  const auto found = slots_.find(slot);
+  if (found == slots_.end()) return refusal("nothing is prepared in slot `" + slot + "`");
+  return found->second.get();
+}
+
+Result<Json> Worker::check(const Json& json) {
+  const bench::CheckRequest request = HC_TRY(bench::check_request_from_json(json));
+  Subject* const target = HC_TRY(subject(request.slot));
+  if (request.run) {
+    for (const Memory& output : target->tensors().outputs) HC_TRY(output.poison());
+    HC_TRY(cuda_status("the launch", target->launch(nullptr)));
+  }
+  HC_TRY(device_->wait());
+  if (!request.out_dir.empty()) {
+    const std::string why = make_folders(request.out_dir);
+    if (!why.empty()) return Diagnostic{.code = Code::file_error, .message = why};
+  }
+  std::vector<const void*> inputs;
+  for (const auto& buffer : target->tensors().host) inputs.push_back(buffer ? buffer->data() : nullptr);
+  Json outputs = Json::array();
+  std::string bytes;
+  outputs.push_back(HC_TRY(output_json(*target, 0, request.out_dir, &bytes)));
+  const Verdict verdict = compare(target->call(), inputs, bytes.data());
+  return Json{{"outputs", std::move(outputs)}, {"verdict", to_json(verdict)}};
+}
+
+Result<Json> Worker::time(const Json& json) {
+  const bench::TimeRequest request = HC_TRY(bench::time_request_from_json(json));
+  Subject* const target = HC_TRY(subject(request.slot));
+  HillclimbTimerOptions options{};
+  options.abi = HILLCLIMB_TIMER_ABI;
+  options.mode = request.mode == bench::Mode::single ? HILLCLIMB_TIMER_SINGLE : HILLCLIMB_TIMER_BACK_TO_BACK;
+  options.blocks = request.blocks;
+  options.min_block_s = request.min_block_s;
+  options.warmup_s = request.warmup_s;
+  options.flush_bytes = request.flush_bytes;
+  options.max_launches = request.max_launches;
+  std::vector<HillclimbTimerDeviceState> states(static_cast<size_t>(std::max(request.blocks, 1)));
+  HillclimbTimerResult* result = nullptr;
+  const char* why =
+      hillclimb_timer_cuda_run(device_->timer(), &options, launch_subject, target, nullptr, &result, states.data());
+  if (why) return refusal(why);
+  Json reply = time_json(*result, states, request.mode);
+  hillclimb_timer_cuda_free(result);
+  return reply;
+}
+
+Result<Json> Worker::device_facts() {
+  HC_TRY(open());
+  HillclimbTimerDeviceState state{};
+  if (const char* why = hillclimb_timer_cuda_state(device_->timer(), &state)) return refusal(why);
+  return Json{{"facts", facts_json(device_->facts())}, {"state", state_json(state)}};
+}
+
+Result<Json> Worker::dispatch(const std::string& op, const Json& request) {
+  if (op == "hello") return hello(request);
+  if (op == "bye") {
+    done_ = true;
+    return Json::object();
+  }
+  if (!greeted_) return refusal("say hello with the protocol's version before `" + op + "`");
+  if (op == "prepare") return prepare(request);
+  if (op == "check") return check(request);
+  if (op == "time") return time(request);
+  if (op == "device") return device_facts();
+  if (op == "drop") {
+    std::string slot = "main";
+    bench::JsonReader reader(request);
+    reader.optional("slot", &slot);
+    HC_TRY(reader.finish(diag::Unit{}));
+    slots_.erase(slot);
+    return Json::object();
+  }
+  return refusal("`" + op + "` is none of hello, prepare, check, time, device, drop and bye");
+}
+
+Json Worker::answer(const std::string& line) {
+  const std::optional<Json> request = parse_json(line);
+  const auto failed = [](const std::string& op, const Diagnostic& why) {
+    Json reply{{"ok", false}, {"op", op}, {"code", std::string(diag::code_slug(why.code))}, {"message", why.message}};
+    if (!why.help.empty()) reply["help"] = why.help;
+    return reply;
+  };
+  if (!request || !request->is_object()) return failed("", refusal("the request is not a JSON object"));
+  std::string op;
+  bench::JsonReader reader(*request);
+  reader.required("op", &op);
+  const Result<diag::Unit> named = reader.finish(diag::Unit{});
+  if (!named.ok()) return failed(op, named.error());
+  const Result<Json> body = dispatch(op, *request);
+  if (!body.ok()) return failed(op, body.error());
+  Json reply{{"ok", true}, {"op", op}};
+  reply.update(body.value());
+  return reply;
+}
+
+int serve(Worker& worker) {
+  // Replies go to a private copy of standard output: what a library prints lands in standard error.
+  const int descriptor = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
+  if (descriptor < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 70;
+  FILE* replies = ::fdopen(descriptor, "w");
+  if (!replies) return 70;
+  for (std::string line; !worker.done() && std::getline(std::cin, line);) {
+    if (line.empty()) continue;
+    const std::string text = worker.answer(line).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (std::fputs(text.c_str(), replies) < 0 || std::fflush(replies) != 0) return 70;
+  }
+  return 0;
+}
+
+}  // namespace hc::baselines
