@@ -10,11 +10,14 @@
 
 namespace hc::cli {
 
-/// A config and how much slower the winner gets with it.
+struct RecipeChange;
+
+/// One thing set back, and how much slower the winner (or the baseline) gets without it.
 struct Ablation {
   std::string change;  ///< `KNOB: winner's value -> default`
   std::string reason;  ///< why it could not be measured, or empty
-  ledger::Comparison comparison;
+  ledger::Comparison comparison{};
+  std::string object{};  ///< of the measurement, or empty
 };
 
 /// What came of a hand-edited source.
@@ -48,6 +51,15 @@ class Workbench : protected Climb {
   Result<Attempt> attempt(const std::string& source, const std::optional<knob::Config>& config);
   /// Every knob of the winner that is not at its default, set back one at a time; the last row sets back all.
   Result<std::vector<Ablation>> ablate();
+  /// Everything in a baseline's recipe and config that can be set back, one at a time, beside the baseline as it is;
+  /// `sets` are further changes, KEY=VALUE.
+  Result<std::vector<Ablation>> ablate_baseline(const std::string& name, const std::vector<std::string>& sets);
+  /// The task's baseline of that name; usage names those that there are.
+  Result<const contract::TaskBaseline*> baseline(const std::string& name) const;
+  /// Every implementation that the baseline could run as, before any of them is measured.
+  Result<std::vector<tune::Contender>> implementations(const contract::TaskBaseline& baseline) const {
+    return baseline_contenders(baseline, task_, work_.subject, context_);
+  }
 
   /// A config of the variant built as today's compiler makes it: the one given, or the stored winner.
   Result<tune::Built> built(const std::optional<knob::Config>& config);
@@ -73,6 +85,8 @@ class Workbench : protected Climb {
   Status refuse_without_goal();
   Status hold(const std::string& variant);
   std::string folder(const std::string& purpose) const;
+  Diagnostic not_ours() const;
+  Result<ledger::VariantVerdict> measure_worker();
   Result<tune::Built> incumbent();
   Result<std::string> nominate(const std::vector<tune::Contender>& arms, const std::string& name);
   Result<ledger::VariantVerdict> settle_entry(const std::string& subject);
@@ -80,6 +94,11 @@ class Workbench : protected Climb {
   Status prepare_candidate(tune::Built candidate);
   Result<std::string> store_source(const std::string& source);
   Result<Attempt> judge_attempt(const std::string& object, const std::vector<tune::Contender>& arms);
+  Result<tune::Contender> whole_baseline(const contract::TaskBaseline& baseline);
+  Result<tune::Contender> changed_baseline(const RecipeChange& change, const tune::Contender& whole);
+  Result<std::vector<Ablation>> measure_baseline_ablations(std::vector<Ablation> rows, const tune::Contender& whole,
+                                                           const std::vector<tune::Contender>& arms,
+                                                           const std::vector<size_t>& row_of_arm);
   Result<std::vector<Ablation>> measure_ablations(std::vector<Ablation> rows, const std::vector<tune::Contender>& arms,
                                                   const std::vector<size_t>& row_of_arm);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -91,6 +92,7 @@ TEST_F(Steps, RefuseWithoutGoalVariantOrSource) {
   EXPECT_EQ(run("try tiny.toml --variant t1").exit_code, 64);
   EXPECT_EQ(run("try tiny.toml --variant t1 --source no-such-file.cc").exit_code, 65);
   EXPECT_EQ(run("measure tiny.toml --variant t1 --set nonsense").exit_code, 65);
+  EXPECT_EQ(run("ablate tiny.toml --variant t1 --set threads=1").exit_code, 64) << "of which baseline?";
   EXPECT_EQ(run("measure tiny.toml --variant t1 --pairs 0").exit_code, 64);
   EXPECT_EQ(run("start no-such-task.toml").exit_code, 65);
   EXPECT_FALSE(file_exists(path("artifacts"))) << "a refused command leaves no trace";
@@ -273,6 +275,36 @@ TEST_F(WholeWay, AblateNamesEveryKnobThatIsNotAtItsDefault) {
   for (const auto& [key, value] : defaults.values()) changed += winner.get(key, value) != value;
   EXPECT_EQ(rows.value().size(), changed + (changed > 1)) << "and all of them together";
   for (const Ablation& row : rows.value()) EXPECT_NE(row.reason.empty(), row.comparison.ratio <= 0) << row.change;
+}
+
+TEST_F(WholeWay, AblateOfABaselineTakesItsRecipeApart) {
+  const Result<std::vector<Ablation>> unknown = open("ablate t1")->ablate_baseline("cudnn", {});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().code, Code::usage);
+  EXPECT_NE(unknown.error().help.find("onednn"), std::string::npos) << unknown.error().help;
+  EXPECT_EQ(open("ablate t1")->ablate_baseline("onednn", {"operation=layer_norm"}).error().code, Code::usage);
+
+  auto bench = open("ablate t1");
+  const Result<std::vector<Ablation>> rows = bench->ablate_baseline("onednn", {"env.OMP_WAIT_POLICY=passive"});
+  ASSERT_TRUE(rows.ok()) << rows.error().message;
+  ASSERT_FALSE(rows.value().empty());
+  std::set<std::string> expected, measured;
+  for (const Ablation& row : rows.value()) {
+    EXPECT_NE(row.reason.empty(), row.object.empty()) << row.change;
+    if (row.reason.empty()) expected.insert("onednn with " + row.change);
+  }
+  EXPECT_TRUE(expected.contains("onednn with env.OMP_WAIT_POLICY -> passive"));
+  const ledger::PairsArtifact artifact = newest_pairs();
+  EXPECT_EQ(artifact.purpose, ledger::Purpose::ablate);
+  EXPECT_TRUE(ledger::invalidities(artifact, bench->lock()).empty());
+  int whole = 0;
+  for (const ledger::Arm& arm : artifact.arms) {
+    whole += arm.role == ledger::Role::baseline && arm.name == "onednn";
+    if (arm.varies == "onednn") measured.insert(arm.name);
+  }
+  EXPECT_EQ(whole, 1) << "the baseline as it is stands beside";
+  EXPECT_EQ(measured, expected);
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
 }
 
 TEST_F(WholeWay, ABatchDuringWhichTheKnownGoodConfigMovedIsVoidAndKept) {

@@ -120,7 +120,7 @@ Result<std::vector<Ablation>> Workbench::ablate() {
   std::vector<tune::Contender> arms;
   std::vector<size_t> row_of_arm;
   for (const auto& [name, config] : changes) {
-    rows.push_back({name, "", {}});
+    rows.push_back({name, ""});
     const Result<tune::Built> one = built(config);
     if (!one.ok()) {
       rows.back().reason = one.error().message;
@@ -128,6 +128,7 @@ Result<std::vector<Ablation>> Workbench::ablate() {
       rows.back().reason = "makes the same source";
     } else {
       arms.push_back(HC_TRY(bystander(name, one.value(), work_.candidate)));
+      arms.back().arm.varies = work_.candidate.arm.name;
       row_of_arm.push_back(rows.size() - 1);
     }
   }
@@ -145,9 +146,10 @@ Result<std::vector<Ablation>> Workbench::measure_ablations(std::vector<Ablation>
     const tune::CampaignPlan plan =
         campaign_plan(work_, ledger::Purpose::ablate, pairs, fmt::format("ablating {} of {}", end, arms.size()));
     ledger::PairsArtifact measured;
-    HC_TRY(measure_and_store(work_, batch, plan, fmt::format("ablate-{}", work_.variant->name),
-                             [&](ledger::PairsArtifact* artifact) { measured = *artifact; }));
+    const std::string id = HC_TRY(measure_and_store(work_, batch, plan, fmt::format("ablate-{}", work_.variant->name),
+                                                    [&](ledger::PairsArtifact* artifact) { measured = *artifact; }));
     for (size_t i = begin; i < end; ++i) {
+      rows[row_of_arm[i]].object = id;
       rows[row_of_arm[i]].comparison = ledger::compare_pairs(ledger::pair_times(measured, arms[i].arm.name), {});
     }
   }

@@ -33,10 +33,11 @@ constexpr Line kContract[] = {
      "--question \"what the owner has to decide?\" --evidence ID`. The evidence is a hand-edited kernel of the worst "
      "failing variant that has the baseline's structure and still falls short on the same device."},
     {"ablate",
-     "* `hillclimb ablate TASK --variant V` shows which knobs of the stored winner carry its edge. Where the best "
-     "baseline is tuned itself and has no structure to copy, do the same to its config, transplant by hand what "
-     "carries "
-     "its edge, measure that, and name the ablation as evidence too."},
+     "* Where the best baseline is tuned itself or has no source to copy, take its config apart first: `hillclimb "
+     "ablate TASK --variant V --baseline NAME` shows what carries its edge. Then transplant that by hand, measure it "
+     "with `hillclimb try`, and name both objects: `--evidence ABLATION TRY`. `hillclimb ablate` without "
+     "`--baseline` "
+     "does the same to the knobs of the stored winner; that is for ideas and is no evidence."},
     {"",
      "* A hand-edited kernel that does reach parity is not a reason to stop but the specification of your next pass. "
      "Rooflines, noise and an exhausted backlog are no evidence; on a noisy machine ask the owner and pause."},
