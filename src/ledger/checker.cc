@@ -170,10 +170,17 @@ bool differs(double recorded, double derived) {
   return !(std::abs(recorded - derived) <= kSameNumber * std::max(std::abs(recorded), std::abs(derived)));
 }
 
+/// Where a path of the goal file lies: `artifacts/` is the folder of the goal file, whatever that is called.
+std::string on_disk(const Check& c, const std::string& path) {
+  constexpr std::string_view kFolder = "artifacts/";
+  if (path.starts_with(kFolder)) return join_path(c.artifacts_dir, path.substr(kFolder.size()));
+  return join_path(c.root, path);
+}
+
 /// The named file of a shape is one of its objects, byte for byte.
 void check_artifact_file(Check& c, const GoalShape& shape, const std::string& path,
                          const std::vector<std::string>& ids) {
-  const std::optional<std::string> text = read_file(join_path(c.root, path));
+  const std::optional<std::string> text = read_file(on_disk(c, path));
   if (path.empty() || !text) {
     c.broken(fmt::format("{}: its artifact \"{}\" is not on disk", shape.name, path));
   } else if (const std::string id = sha256_hex(*text); std::find(ids.begin(), ids.end(), id) == ids.end()) {
@@ -354,7 +361,7 @@ void check_plain(Check& c) {
     v.name = shape.name;
     v.ratio = v.best.ratio = shape.ratio;
     v.measured = shape.ratio > 0;
-    const bool backed = !shape.artifact.empty() && file_exists(join_path(c.root, shape.artifact));
+    const bool backed = !shape.artifact.empty() && file_exists(on_disk(c, shape.artifact));
     v.met_point = shape.ratio >= v.limit && backed;
     v.verdict = v.met_point ? Verdict::pass : Verdict::fail;
     if (!names.insert(shape.name).second) c.broken(fmt::format("the goal file lists the variant {} twice", shape.name));

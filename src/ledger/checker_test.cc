@@ -194,6 +194,13 @@ TEST_F(CheckerTest, ADeletedObjectEvenOneThatTheGoalDoesNotName) {
   expect_broken("is missing (No such file or directory) (artifacts/r1/bad-run.json)");
 }
 
+TEST_F(CheckerTest, TheArtifactsFolderMayHaveAnyName) {
+  artifacts_ = join_path(folder_, "evidence-of-today");
+  testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  const CheckReport report = check();
+  EXPECT_EQ(report.exit_code, kExitMet) << report.text;
+}
+
 TEST_F(CheckerTest, ADeletedNamedCopy) {
   const Goal goal = testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
   ::unlink(join_path(folder_, goal.shapes[0].artifact).c_str());
