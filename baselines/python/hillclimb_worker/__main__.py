@@ -1,5 +1,6 @@
 """The worker: JSON lines on standard input and output, one subject at a time; docs/worker-protocol.md is the law."""
 
+import argparse
 import hashlib
 import json
 import os
@@ -21,15 +22,16 @@ class Refused(Exception):
 class Worker:
     """State between requests: one subject per slot, inputs kept for the next one of the same arguments."""
 
-    def __init__(self):
+    def __init__(self, device="cuda"):
         self.subjects = {}
         self.timer = None
         self.cache = (None, None)
+        self.kind = device
 
     def hello(self, request):
         """Who we are and what can be run; packages that are missing are listed with the reason."""
         if request.get("protocol") != PROTOCOL:
-            raise Refused("protocol", f"this worker speaks protocol {PROTOCOL}, not {request.get('protocol')}")
+            raise Refused("MeasurementFailed", f"this worker speaks protocol {PROTOCOL}, not {request.get('protocol')}")
         from . import adaptors
         import importlib
 
@@ -40,8 +42,8 @@ class Worker:
                 offers.append({"implementation": name, "library": "", "version": module.version()})
             except Exception as error:
                 missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}"})
-        return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": "cuda", "offers": offers,
-                "missing": missing}
+        return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": self.kind,
+                "offers": offers, "missing": missing}
 
     def inputs(self, texts, seed):
         """Arguments by their texts; the same texts and seed give the tensors that are there already."""
@@ -53,34 +55,48 @@ class Worker:
             made = []
             for stream, text in enumerate(texts):
                 value = inputs.parse(text)
-                made.append(inputs.make(value, seed, stream) if isinstance(value, dict) else value)
+                made.append(inputs.make(value, seed, stream, self.kind) if isinstance(value, dict) else value)
             self.cache = (key, made)
         return self.cache[1]
+
+    def open(self, threads):
+        """The timer, after the framework made its context; on the CPU, the number of threads as well."""
+        import torch
+
+        from .timer import CpuTimer, CudaTimer
+
+        if self.kind == "cpu":
+            torch.set_num_threads(threads or len(os.sched_getaffinity(0)))
+            self.timer = self.timer or CpuTimer()
+            return
+        if not torch.cuda.is_available():
+            raise Refused("NotAvailable", "PyTorch sees no CUDA device here; --device cpu measures on the CPU")
+        torch.cuda.init()
+        torch.empty(1, device="cuda")
+        self.timer = self.timer or CudaTimer()
 
     def prepare(self, request):
         """Makes inputs, builds the subject, runs it twice."""
         import torch
 
         from . import adaptors
-        from .timer import CudaTimer
 
         started = time.monotonic()
-        if not torch.cuda.is_available():
-            raise Refused("not_available", "PyTorch sees no CUDA device here")
-        torch.cuda.init()
-        torch.empty(1, device="cuda")
-        self.timer = self.timer or CudaTimer()
         implementation = request["implementation"]
-        args = self.inputs(request["args"], int(request.get("seed", 0)))
         module = adaptors.find(implementation)
+        if self.kind not in getattr(module, "DEVICES", ("cuda",)):
+            raise Refused("NotAvailable", f"{implementation} does not run on {self.kind}")
+        self.open(int(request.get("threads", 0)))
+        args = self.inputs(request["args"], int(request.get("seed", 0)))
+        options = {**request.get("options", {}), "manifest": request.get("manifest", "")}
         try:
             with torch.no_grad():
-                subject = module.build(implementation, request["operation"], args, request.get("options", {}))
+                subject = module.build(implementation, request["operation"], args, options)
                 for _ in range(2):
                     subject.launch()
-                torch.cuda.synchronize()
+                self.wait()
         except adaptors.Unsupported as error:
-            raise Refused("unsupported", str(error))
+            raise Refused("NotAvailable", str(error))
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
         moved = sum(t.numel() * t.element_size() for t in tensors)
         moved += sum(t.numel() * t.element_size() for t in subject.outputs())
@@ -91,13 +107,27 @@ class Worker:
             "library": getattr(sys.modules.get(implementation.split("-")[0]), "__file__", "") or "",
             "detail": subject.detail,
             "config": subject.config,
-            "threads": 0,
+            "threads": torch.get_num_threads() if self.kind == "cpu" else 0,
             "bytes": moved,
             "prepare_s": time.monotonic() - started,
             "in_place": False,
-            "inputs_sha256": digest(tensors),
+            "inputs_sha256": host_digest(args) if self.kind == "cpu" else digest(tensors),
             "modules": loaded_files(),
         }
+
+    def wait(self):
+        """Until all queued work is done."""
+        import torch
+
+        if self.kind == "cuda":
+            torch.cuda.synchronize()
+
+    def subject(self, request):
+        """What is prepared in the request's slot."""
+        slot = request.get("slot", "main")
+        if slot not in self.subjects:
+            raise Refused("MeasurementFailed", f"nothing is prepared in slot `{slot}`")
+        return self.subjects[slot]
 
     def check(self, request):
         """Runs once on poisoned memory and compares sampled rows with float64; optionally writes the outputs."""
@@ -105,40 +135,40 @@ class Worker:
 
         from . import reference
 
-        subject, prepared, args = self.subjects[request.get("slot", "main")]
+        subject, prepared, args = self.subject(request)
         if request.get("run", True):
             poison(subject.outputs())
             with torch.no_grad():
                 subject.launch()
-            torch.cuda.synchronize()
+        self.wait()
         outputs = subject.outputs()
         verdict = reference.compare(request.get("reference", prepared["operation"]), args, outputs, prepared.get("seed", 0))
         rows = []
         for index, t in enumerate(outputs):
             path = ""
             if request.get("out_dir"):
+                os.makedirs(request["out_dir"], exist_ok=True)
                 path = os.path.join(request["out_dir"], f"{index}.bin")
                 t.contiguous().reshape(-1).view(torch.uint8).cpu().numpy().tofile(path)
-            rows.append({"index": index, "name": f"out.{index}", "dtype": str(t.dtype).removeprefix("torch."), "numel": t.numel(),
-                         "path": path, "sha256": digest([t]), "nan_count": int(t.isnan().sum())})
+            rows.append({"index": index, "name": f"out.{index}", "dtype": short_name(t.dtype), "numel": t.numel(), "path": path,
+                         "sha256": digest([t]), "nan_count": int(t.isnan().sum())})
         return {"outputs": rows, "verdict": verdict}
 
     def time(self, request):
-        """Raw blocks by the shared timer on the current stream."""
+        """Raw blocks by the shared timer, on a GPU on the current stream."""
         import torch
 
         from .timer import BACK_TO_BACK, SINGLE
 
-        subject, _, _ = self.subjects[request.get("slot", "main")]
-        mode = {"single": SINGLE, "back_to_back": BACK_TO_BACK}[request.get("mode", "single")]
+        subject, _, _ = self.subject(request)
         with torch.no_grad():
             return self.timer.run(
                 subject.launch,
-                torch.cuda.current_stream().cuda_stream,
+                torch.cuda.current_stream().cuda_stream if self.kind == "cuda" else torch.get_num_threads(),
                 blocks=int(request.get("blocks", 5)),
                 min_block_s=float(request.get("min_block_s", 0.005)),
                 warmup_s=float(request.get("warmup_s", 0.02)),
-                mode=mode,
+                mode={"single": SINGLE, "back_to_back": BACK_TO_BACK}[request.get("mode", "single")],
                 flush_bytes=int(request.get("flush_bytes", -1)),
                 max_launches=int(request.get("max_launches", 0)),
             )
@@ -152,7 +182,8 @@ class Worker:
         import torch
 
         self.subjects.pop(request.get("slot", "main"), None)
-        torch.cuda.empty_cache()
+        if self.kind == "cuda":
+            torch.cuda.empty_cache()
         return {}
 
 
@@ -166,7 +197,25 @@ def poison(outputs):
             flat = target.as_strided((target.untyped_storage().nbytes() // target.element_size(),), (1,), 0)
             flat.fill_(float("nan") if t.is_floating_point() else -1)
             held.append(target)
-    torch.cuda.synchronize()
+
+
+def short_name(dtype):
+    """The protocol's name of an element type."""
+    from .inputs import DTYPES
+
+    return next((name for name, known in DTYPES.items() if known is dtype), str(dtype).removeprefix("torch."))
+
+
+def host_digest(args):
+    """As the C++ worker hashes inputs on the CPU: positions, and the bytes of every tensor's storage."""
+    import torch
+
+    text = ""
+    for position, t in enumerate(args):
+        if isinstance(t, torch.Tensor):
+            stored = torch.empty(0, dtype=torch.uint8).set_(t.untyped_storage())
+            text += f"{position}:{hashlib.sha256(stored.numpy()).hexdigest()}\n"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digest(tensors):
@@ -205,10 +254,13 @@ def listed(folder):
 
 def main():
     """Serves requests until `bye` or the end of the input."""
+    parser = argparse.ArgumentParser(prog="hillclimb_worker", description=__doc__)
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="where tensors lie and launches are timed")
+    options = parser.parse_args()
     channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever a library prints goes to standard error
     sys.stdout = sys.stderr
-    worker = Worker()
+    worker = Worker(options.device)
     for line in sys.stdin:
         operation = ""
         try:
@@ -218,7 +270,7 @@ def main():
                 channel.write(json.dumps({"ok": True, "op": "bye"}) + "\n")
                 return 0
             if operation not in ("hello", "prepare", "check", "time", "device", "drop"):
-                raise Refused("unknown_op", f"there is no operation `{operation}`")
+                raise Refused("MeasurementFailed", f"there is no operation `{operation}`")
             reply = {"ok": True, "op": operation, **getattr(worker, operation)(request)}
         except Refused as error:
             reply = {"ok": False, "op": operation, "code": error.code, "message": str(error)}

@@ -76,6 +76,7 @@ TABLE = {
     "cross_entropy": cross_entropy,
     "cross_entropy_grad": cross_entropy_grad,
     "sum": REDUCED["sum"],
+    "copy": lambda rows, x: [rows_of(x, rows)],
     "add": lambda rows, x, y: [rows_of(x, rows) + rows_of(y, rows)],
     "swiglu": lambda rows, a, b: [rows_of(a, rows) * rows_of(a, rows).sigmoid() * rows_of(b, rows)],
     "geglu": lambda rows, a, b: [

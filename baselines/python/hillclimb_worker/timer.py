@@ -124,20 +124,15 @@ def library_path():
     raise TimerError("libhillclimb_timer.so is not built; build the target hillclimb_timer or set HILLCLIMB_TIMER to its path")
 
 
-class CudaTimer:
-    """The CUDA form on the current context; open it after the framework made one."""
+class Timer:
+    """What both forms share: launches that may raise, and results as dictionaries."""
 
-    def __init__(self, ordinal=0):
+    def __init__(self):
         self.library = ctypes.CDLL(library_path())
-        for name in ("open", "run", "preheat", "state", "copy"):
-            getattr(self.library, "hillclimb_timer_cuda_" + name).restype = ctypes.c_char_p
-        self.library.hillclimb_timer_cuda_facts.restype = ctypes.POINTER(DeviceFacts)
-        self.handle = ctypes.c_void_p()
-        self._check(self.library.hillclimb_timer_cuda_open(ctypes.c_int32(ordinal), ctypes.byref(self.handle)))
         self._raised = None
 
     def _check(self, why):
-        raised, self._raised = getattr(self, "_raised", None), None
+        raised, self._raised = self._raised, None
         if raised is not None:
             raise raised
         if why:
@@ -153,6 +148,56 @@ class CudaTimer:
                 return 1
 
         return Launch(call)
+
+    @staticmethod
+    def _reply(view, mode, states=None):
+        rows = []
+        for i in range(view.block_count):
+            block = view.blocks[i]
+            row = {name: getattr(block, name) for name, _ in Block._fields_ if name not in ("seconds", "readings")}
+            row["seconds"] = block.seconds[: block.readings]
+            if states is not None:
+                row["device"] = as_dict(states[i])
+            rows.append(row)
+        return {
+            "blocks": rows,
+            "mode": "single" if mode == SINGLE else "back_to_back",
+            "threads": view.threads,
+            "flush_bytes": view.flush_bytes,
+            "warmup_launches": view.warmup_launches,
+            "empty_s": view.empty_s,
+            "clock": view.clock.decode(),
+        }
+
+
+class CpuTimer(Timer):
+    """The CPU form. Caches are emptied by plain threads: the framework has an OpenMP of its own, which would spin beside ours."""
+
+    def __init__(self):
+        super().__init__()
+        self.library.hillclimb_timer_run.restype = ctypes.c_char_p
+
+    def run(self, launch, threads=0, blocks=5, min_block_s=0.005, warmup_s=0.02, mode=SINGLE, flush_bytes=-1, max_launches=0):
+        """Raw blocks as dictionaries. `launch` does its work and returns when it is done."""
+        options = Options(ABI, mode, blocks, threads, min_block_s, warmup_s, flush_bytes, max_launches, 1)
+        result = ctypes.POINTER(Result)()
+        callback = self._callback(launch)
+        self._check(self.library.hillclimb_timer_run(ctypes.byref(options), callback, None, ctypes.byref(result)))
+        reply = {**self._reply(result.contents, mode), "threads": threads}
+        self.library.hillclimb_timer_free(result)
+        return reply
+
+
+class CudaTimer(Timer):
+    """The CUDA form on the current context; open it after the framework made one."""
+
+    def __init__(self, ordinal=0):
+        super().__init__()
+        for name in ("open", "run", "preheat", "state", "copy"):
+            getattr(self.library, "hillclimb_timer_cuda_" + name).restype = ctypes.c_char_p
+        self.library.hillclimb_timer_cuda_facts.restype = ctypes.POINTER(DeviceFacts)
+        self.handle = ctypes.c_void_p()
+        self._check(self.library.hillclimb_timer_cuda_open(ctypes.c_int32(ordinal), ctypes.byref(self.handle)))
 
     def facts(self):
         """Name, UUID, driver, power cap, ... of the device."""
@@ -175,23 +220,7 @@ class CudaTimer:
                 self.handle, ctypes.byref(options), callback, None, ctypes.c_void_p(stream), ctypes.byref(result), states
             )
         )
-        view = result.contents
-        rows = []
-        for i in range(view.block_count):
-            block = view.blocks[i]
-            row = {name: getattr(block, name) for name, _ in Block._fields_ if name not in ("seconds", "readings")}
-            row["seconds"] = block.seconds[: block.readings]
-            row["device"] = as_dict(states[i])
-            rows.append(row)
-        reply = {
-            "blocks": rows,
-            "mode": "single" if mode == SINGLE else "back_to_back",
-            "threads": 0,
-            "flush_bytes": view.flush_bytes,
-            "warmup_launches": view.warmup_launches,
-            "empty_s": view.empty_s,
-            "clock": view.clock.decode(),
-        }
+        reply = self._reply(result.contents, mode, states)
         self.library.hillclimb_timer_cuda_free(result)
         return reply
 

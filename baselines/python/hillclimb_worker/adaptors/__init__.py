@@ -6,7 +6,7 @@ launch wrote, `detail` is the recipe. What a framework does not have raises Unsu
 
 import importlib
 
-MODULES = ("torch_ops", "quack_ops", "liger_ops", "cudnn_ops", "helion_ops")
+MODULES = ("torch_ops", "quack_ops", "liger_ops", "cudnn_ops", "helion_ops", "cubin_ops")
 
 
 class Unsupported(RuntimeError):

@@ -10,6 +10,7 @@ NAMES = {
     "torch-compile": "torch.compile(dynamic=False)",
     "torch-compile-max": "torch.compile(mode='max-autotune-no-cudagraphs', dynamic=False)",
 }
+DEVICES = ("cuda", "cpu")
 
 
 def version():
@@ -63,6 +64,7 @@ FORMULAS = {
     "cross_entropy_grad": cross_entropy_grad,
     "sum": lambda x, dim=-1: x.sum(dim),
     "add": lambda x, y: x + y,
+    "copy": lambda x: x.clone(),
     "swiglu": lambda a, b: F.silu(a) * b,
     "geglu": lambda a, b: F.gelu(a, approximate="tanh") * b,
     "exp": lambda x: x.exp(),

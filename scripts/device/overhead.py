@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""The same kernel through the C++ worker and through the Python worker: do their block medians agree within 0.5 %?
+
+The C++ worker compiles one copy kernel for each size and saves it. Then, in rounds of fresh processes, both workers load that
+very binary and time it with the same timer; a second C++ process shows what two equal arms differ by. The order turns
+round every round. Writes overhead.json (every reading) under --out and prints a table; ends with 1 when the arms disagree.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SIZES = {"20us": 10 << 20, "100us": 52 << 20}  # f32 elements; a copy of n moves 8 n bytes, at about 4 TB/s
+CONFIG = {"threads": 256, "unroll": 4}
+LIMIT = 0.005
+
+
+class Worker:
+    """A worker process spoken to by lines; a reply that is late kills it."""
+
+    def __init__(self, command, errors):
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}/baselines/python:{os.environ.get('PYTHONPATH', '')}"}
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
+
+    def ask(self, limit_s=100, **request):
+        """The reply, which must be a good one."""
+        killer = threading.Timer(limit_s, self.process.kill)
+        killer.start()
+        try:
+            self.process.stdin.write(json.dumps(request) + "\n")
+            self.process.stdin.flush()
+            line = self.process.stdout.readline()
+        finally:
+            killer.cancel()
+        reply = json.loads(line) if line else {"ok": False, "message": "the worker died or hung"}
+        if not reply["ok"]:
+            raise RuntimeError(f"{request['op']}: {reply['message']}")
+        return reply
+
+    def bye(self):
+        """Ends the process."""
+        try:
+            self.ask(op="bye", limit_s=10)
+        finally:
+            self.process.kill()
+            self.process.wait()
+
+
+def save_kernels(command, folder, errors):
+    """Manifests of the copy kernel by size, compiled once."""
+    worker = Worker(command, errors)
+    hello = worker.ask(op="hello", protocol=1)
+    manifests = {}
+    for name, n in SIZES.items():
+        target = folder / name
+        worker.ask(op="prepare", implementation="cuda-cpp", operation="copy", args=[f"f32[{n}]"], seed=1,
+                   options={"config": CONFIG, "save": str(target)})
+        manifests[name] = str(target / "kernel.json")
+    device = worker.ask(op="device")
+    worker.bye()
+    return manifests, {"hello": hello, "device": device}
+
+
+def start(command, manifests, errors):
+    """A process with both kernels prepared and checked on poisoned memory."""
+    worker = Worker(command, errors)
+    worker.ask(op="hello", protocol=1)
+    hashes = {}
+    for name, n in SIZES.items():
+        made = worker.ask(op="prepare", implementation="cubin", operation="copy", args=[f"f32[{n}]"], seed=1,
+                          manifest=manifests[name], slot=name)
+        verdict = worker.ask(op="check", slot=name)["verdict"]
+        if verdict["wrong"] or verdict["nonfinite"]:
+            raise RuntimeError(f"a wrong copy: {verdict}")
+        hashes[name] = made["inputs_sha256"]
+    return worker, hashes
+
+
+def play(arms, manifests, reverse, options, errors):
+    """One round: fresh processes of all arms, timed one after the other. Block medians by arm and size, with the raw replies."""
+    workers, hashes, failures = {}, {}, []
+
+    def begin(arm):
+        try:
+            workers[arm], hashes[arm] = start(arms[arm], manifests, errors)
+        except Exception as error:
+            failures.append(f"{arm}: {error}")
+
+    threads = [threading.Thread(target=begin, args=(arm,)) for arm in arms]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if failures:
+        raise RuntimeError("; ".join(failures))
+    if any(h != hashes["cpp"] for h in hashes.values()):
+        raise RuntimeError(f"the arms drew different inputs: {hashes}")
+    replies = {arm: {} for arm in arms}
+    for arm in list(arms)[::-1] if reverse else arms:
+        for name in SIZES:
+            replies[arm][name] = workers[arm].ask(op="time", slot=name, blocks=options.blocks, min_block_s=3600,
+                                                  max_launches=options.launches, warmup_s=0.15)
+    for worker in workers.values():
+        worker.bye()
+    return replies
+
+
+def medians(reply):
+    """Median seconds of each block."""
+    return [statistics.median(block["seconds"]) for block in reply["blocks"]]
+
+
+def compare(rounds, arm, other, size):
+    """Ratio of the arms' times: the median over rounds of the ratios of a round's medians, its spread and 95 % bounds."""
+    logs = [math.log(statistics.median(medians(r[arm][size])) / statistics.median(medians(r[other][size]))) for r in rounds]
+    spread = statistics.stdev(logs) if len(logs) > 1 else float("nan")
+    mean, half = statistics.fmean(logs), 2.2 * spread / math.sqrt(len(logs))
+    middle = statistics.median(logs)
+    return {"ratio": math.exp(middle), "low": math.exp(mean - half), "high": math.exp(mean + half), "rounds": len(logs),
+            "agree": abs(math.expm1(middle)) <= LIMIT}
+
+
+def main():
+    """Parses options, plays rounds until the time is used up, writes the record."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("--worker", required=True, help="path of hillclimb-cuda-worker")
+    parser.add_argument("--search", action="append", default=[], help="folder with NVRTC; given to the C++ worker")
+    parser.add_argument("--python", default=sys.executable, help="the Python that has PyTorch")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--blocks", type=int, default=7)
+    parser.add_argument("--launches", type=int, default=60)
+    parser.add_argument("--budget-s", type=float, default=75)
+    options = parser.parse_args()
+    begun = time.monotonic()
+    options.out.mkdir(parents=True, exist_ok=True)
+    cpp = [options.worker] + [text for folder in options.search for text in ("--search", folder)]
+    arms = {"cpp": cpp, "python": [options.python, "-m", "hillclimb_worker"], "cpp-again": cpp}
+    rounds, longest = [], 0
+    with open(options.out / "overhead.log", "w") as errors:
+        manifests, facts = save_kernels(cpp, options.out / "kernels", errors)
+        while len(rounds) < options.rounds and time.monotonic() - begun + longest < options.budget_s:
+            round_begun = time.monotonic()
+            rounds.append(play(arms, manifests, len(rounds) % 2 == 1, options, errors))
+            longest = max(longest, time.monotonic() - round_begun)
+    results = {size: {"python over cpp": compare(rounds, "python", "cpp", size),
+                      "cpp over cpp": compare(rounds, "cpp-again", "cpp", size),
+                      "microseconds": {arm: 1e6 * statistics.median(m for r in rounds for m in medians(r[arm][size])) for arm in arms}}
+               for size in SIZES}
+    record = {"schema": "hillclimb.overhead/1", "limit": LIMIT, "sizes": SIZES, "config": CONFIG, "facts": facts, "results": results,
+              "rounds": rounds}
+    (options.out / "overhead.json").write_text(json.dumps(record))
+    for size, row in results.items():
+        us = ", ".join(f"{arm} {value:.3f}" for arm, value in row["microseconds"].items())
+        for pair in ("python over cpp", "cpp over cpp"):
+            c = row[pair]
+            print(f"{size}: {pair} {c['ratio']:.5f} [{c['low']:.5f}, {c['high']:.5f}] over {c['rounds']} rounds, agree {c['agree']}; us: {us}")
+    print(f"{time.monotonic() - begun:.0f} s")
+    return 0 if all(row["python over cpp"]["agree"] for row in results.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
