@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/baseline_view.h"
+
 namespace hc::cli {
 namespace {
 
@@ -51,6 +53,17 @@ TEST(SideBySide, MarksWhatDiffersAndLeavesOutWhatDoesNot) {
 }
 
 TEST(SideBySide, LongLinesAreCut) { EXPECT_EQ(side_by_side({"abcdef"}, {"abcdeg"}, 4, 0), "abc~ | abcd\n"); }
+
+TEST(Disassembly, ADumpEndsWhereNoJumpGoesFurther) {
+  const Disassembly code = read_dump(
+      "\nx.bin:     file format binary\n\n\n0000000000000000 <.data>:\n   0:\tvmovups zmm0,ZMMWORD PTR [rdi]\n"
+      "   6:\tje     0x9\n   8:\tret\n   9:\tvmovups ZMMWORD PTR [rsi],zmm0\n   f:\tret\n"
+      "  10:\tadd    BYTE PTR [rax],al\n",
+      "softmax");
+  EXPECT_EQ(code.lines, (std::vector<std::string>{"softmax:", "  vmovups zmm0,ZMMWORD PTR [rdi]", "  je 0x9", "  ret",
+                                                  "  vmovups ZMMWORD PTR [rsi],zmm0", "  ret"}));
+  EXPECT_EQ(code.counts[static_cast<size_t>(InstructionClass::vector_store)], 1);
+}
 
 }  // namespace
 }  // namespace hc::cli

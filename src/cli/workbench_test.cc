@@ -341,5 +341,26 @@ TEST_F(WholeWay, HandoffAndDiffReadTheSameWinner) {
   EXPECT_NE(out.out.find("generated source:"), std::string::npos) << out.out;
 }
 
+TEST_F(WholeWay, DiffAgainstABaselineShowsItsRecipeAndTheCodeThatItsLibraryGenerates) {
+  const auto diff = [&](const std::string& more) {
+    return run_process({"sh", "-c",
+                        fmt::format("cd '{0}' && HILLCLIMB_ANCHOR='{0}/anchor.json' HILLCLIMB_CACHE='{0}/cache' '{1}' "
+                                    "diff tiny.toml --variant t1 {2}",
+                                    folder_, kProgram, more)},
+                       120);
+  };
+  const RunOutcome out = diff("--baseline onednn");
+  ASSERT_EQ(out.exit_code, 0) << out.out << out.err;
+  for (const char* part : {"right: onednn", "operation", "library", "libdnnl", "its source cannot be shown"}) {
+    EXPECT_NE(out.out.find(part), std::string::npos) << part << "\n" << out.out;
+  }
+  // without objdump, or where the library generates nothing, that is said
+  const bool shown = out.out.find("machine code:\n") != std::string::npos;
+  EXPECT_NE(shown, out.out.find("its machine code cannot be shown") != std::string::npos) << out.out;
+  EXPECT_EQ(shown, out.out.find("at run time") != std::string::npos) << out.out;
+  EXPECT_EQ(diff("--baseline cudnn").exit_code, 64);
+  EXPECT_EQ(diff("--baseline onednn --set unroll=1").exit_code, 64);
+}
+
 }  // namespace
 }  // namespace hc::cli

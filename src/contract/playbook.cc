@@ -123,8 +123,9 @@ constexpr Line kSteps[] = {
      "2. `hillclimb handoff TASK --variant V` writes winning source, config, the baselines' numbers and the rules into "
      "one folder."},
     {"diff",
-     "3. `hillclimb diff TASK --variant V` shows the winner beside another config down to the instructions; read it "
-     "beside the handwritten baseline. What does the baseline do that the generated code does not? `hillclimb measure "
+     "3. `hillclimb diff TASK --variant V --baseline NAME` shows the winner beside the best baseline, down to the "
+     "instructions where its code is to be had, and says what to do where it is not; without `--baseline` it shows "
+     "another config. What does the baseline do that the generated code does not? `hillclimb measure "
      "TASK --variant V --set KNOB=VALUE` puts a number on one knob."},
     {"!diff",
      "2. `hillclimb show KERNEL.py:NAME --args ... --config FILE --stage source` prints the generated source. Read it "
