@@ -34,7 +34,10 @@ bench::Arm bench_arm(const Contender& contender) {
   arm.role = ledger::role_name(contender.arm.role);
   arm.argv = contender.argv;
   arm.prepare = contender.prepare;
-  arm.files = {{contender.binary, contender.arm.binary_sha256}};
+  arm.env = contender.env;
+  arm.elements = contender.elements;
+  arm.files = contender.files;
+  if (arm.files.empty()) arm.files = {{contender.binary, contender.arm.binary_sha256}};
   return arm;
 }
 
@@ -82,16 +85,22 @@ Contender copy_contender(const std::string& program, double compulsory_bytes, in
 }
 
 Status hash_binary(Contender* contender) {
-  std::string why;
-  const std::optional<std::string> bytes = read_file(contender->binary, &why);
-  if (!bytes) return Diagnostic{Code::file_error, fmt::format("{} cannot be read: {}", contender->binary, why)};
-  contender->arm.binary_sha256 = sha256_hex(*bytes);
+  std::vector<bench::RunFile> files = contender->files;
+  if (files.empty()) files = {{contender->binary, ""}};
+  for (bench::RunFile& file : files) {
+    std::string why;
+    const std::optional<std::string> bytes = read_file(file.path, &why);
+    if (!bytes) return Diagnostic{Code::file_error, fmt::format("{} cannot be read: {}", file.path, why)};
+    file.sha256 = sha256_hex(*bytes);
+  }
+  contender->arm.binary_sha256 = bench::combined_sha256(files);
+  if (!contender->files.empty()) contender->files = files;
   if (contender->arm.source_sha256.empty()) contender->arm.source_sha256 = contender->arm.binary_sha256;
   return success();
 }
 
 Status can_start(const Contender& contender) {
-  const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(contender.argv));
+  const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(contender.argv, {}, contender.env));
   HC_TRY(worker->prepare(contender.prepare));
   (void)worker->bye();
   return success();
@@ -117,6 +126,8 @@ Result<bench::OutputVerdict> OutputJudge::judge(const Contender& contender, cons
   ProbeRequest request;
   request.config = contender.config.empty() ? config_ : contender.config;
   request.storages = contender.ours;
+  request.sampled = !outputs.outputs.empty() && std::all_of(outputs.outputs.begin(), outputs.outputs.end(),
+                                                            [](const bench::OutputFile& o) { return o.sampled; });
   for (const bench::OutputFile& output : outputs.outputs) {
     const auto at = static_cast<size_t>(output.index);
     if (request.files.size() <= at) request.files.resize(at + 1);
@@ -129,8 +140,16 @@ Result<bench::OutputVerdict> OutputJudge::judge(const Contender& contender, cons
                     fmt::format("the outputs of {} cannot be checked: {}", contender.arm.name, answer.reason)};
 }
 
-Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, const CampaignPlan& plan,
-                                    OutputJudge& judge) {
+Result<std::vector<std::vector<int64_t>>> OutputJudge::elements() {
+  ProbeRequest request;
+  request.config = config_;
+  request.numbers = true;
+  ProbeAnswer answer = probe_.ask(request);
+  if (answer.outcome == ProbeOutcome::ok) return std::move(answer.numbers);
+  return Diagnostic{Code::measurement_failed, fmt::format("the oracle has no answer: {}", answer.reason)};
+}
+
+Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, const CampaignPlan& plan, Judge& judge) {
   std::vector<bench::Arm> arms;
   for (const Contender& contender : contenders) arms.push_back(bench_arm(contender));
   bench::PairPlan pairs;
@@ -140,6 +159,9 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   // Neighbours of a virtual machine move a core's memory rate by a half from one second to the next; both arms of a
   // pair feel it alike. Only what goes beyond the machine's own scatter voids a pair.
   pairs.calibration_canaries = plan.canary ? 0 : kCalibrationCanaries;
+  if (plan.canary_band > 0) pairs.canary_band = plan.canary_band;
+  pairs.intruder = plan.intruder;
+  pairs.limits = plan.limits;
   pairs.time = plan.time;
   pairs.canary = plan.canary;
   pairs.verify = [&](const bench::Arm& arm, const bench::CheckReply& outputs) -> Result<bench::OutputVerdict> {

@@ -31,9 +31,9 @@ ProbeSetup probe_setup_from_json(const Json& json) {
 }
 
 Json to_json(const ProbeRequest& r) {
-  return {{"manifest", r.manifest_path},  {"files", r.files},   {"storages", r.storages},
-          {"oracle", r.oracle},           {"config", r.config}, {"limit_s", r.limit_s},
-          {"save_folder", r.save_folder}, {"hash", r.hash},     {"summary", r.summary}};
+  return {{"manifest", r.manifest_path}, {"files", r.files},     {"storages", r.storages},       {"oracle", r.oracle},
+          {"config", r.config},          {"limit_s", r.limit_s}, {"save_folder", r.save_folder}, {"hash", r.hash},
+          {"summary", r.summary},        {"sampled", r.sampled}, {"numbers", r.numbers}};
 }
 
 ProbeRequest probe_request_from_json(const Json& json) {
@@ -47,6 +47,8 @@ ProbeRequest probe_request_from_json(const Json& json) {
   r.save_folder = json.value("save_folder", r.save_folder);
   r.hash = json.value("hash", r.hash);
   r.summary = json.value("summary", r.summary);
+  r.sampled = json.value("sampled", r.sampled);
+  r.numbers = json.value("numbers", r.numbers);
   return r;
 }
 
@@ -57,6 +59,7 @@ Json to_json(const ProbeAnswer& a) {
           {"wrong", a.wrong},
           {"worst", a.worst},
           {"output_sha256", a.output_sha256},
+          {"numbers", a.numbers},
           {"outputs", a.outputs}};
 }
 
@@ -68,6 +71,7 @@ ProbeAnswer probe_answer_from_json(const Json& json) {
   a.wrong = json.value("wrong", a.wrong);
   a.worst = json.value("worst", a.worst);
   a.output_sha256 = json.value("output_sha256", a.output_sha256);
+  a.numbers = json.value("numbers", a.numbers);
   if (json.contains("outputs")) a.outputs = json["outputs"];
   return a;
 }

@@ -32,6 +32,8 @@ struct ProbeRequest {
   /// storages by their number (`storages`). An empty path is an output that was not made.
   std::vector<std::string> files;
   bool storages = false;
+  bool sampled = false;     ///< the files hold the sampled elements alone, in the order of `ProbeAnswer::numbers`
+  bool numbers = false;     ///< answer which elements are sampled; nothing is run
   bool oracle = false;      ///< the oracle itself makes the outputs (for small tensors)
   std::string config;       ///< canonical text: decides block sizes and so the oracle's program
   double limit_s = 60;      ///< for load and run in the fork
@@ -47,9 +49,10 @@ struct ProbeAnswer {
   std::string reason;   ///< a sentence, empty when ok
   int64_t checked = 0;  ///< elements compared
   int64_t wrong = 0;
-  double worst = 0;                        ///< largest |x - value| / bound
-  std::vector<std::string> output_sha256;  ///< of the written storages' bytes, in the manifest's order
-  Json outputs;                            ///< summary: name, dtype, shape, first values
+  double worst = 0;                           ///< largest |x - value| / bound
+  std::vector<std::string> output_sha256;     ///< of the written storages' bytes, in the manifest's order
+  std::vector<std::vector<int64_t>> numbers;  ///< row-major element numbers of the sample, by output
+  Json outputs;                               ///< summary: name, dtype, shape, first values
 };
 
 /// The side that asks: starts the process and starts it again after it died.

@@ -10,6 +10,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -209,6 +210,14 @@ ProbeAnswer Server::run_here(const Subject& subject, const ProbeRequest& request
   return judge(subject.program, subject.expected, buffers, request);
 }
 
+/// Which elements of each output are compared.
+ProbeAnswer numbers_of(const std::vector<ExpectedTensor>& expected) {
+  ProbeAnswer answer;
+  answer.outcome = ProbeOutcome::ok;
+  for (const ExpectedTensor& want : expected) answer.numbers.push_back(want.numbers);
+  return answer;
+}
+
 /// Outputs that somebody else wrote, compared as far as they are there.
 ProbeAnswer Server::run_files(const Subject& subject, const ProbeRequest& request) {
   Comparison comparison;
@@ -217,7 +226,11 @@ ProbeAnswer Server::run_files(const Subject& subject, const ProbeRequest& reques
     const ir::Tensor& tensor = subject.program.tensor(want.tensor);
     const size_t at = request.storages ? static_cast<size_t>(tensor.storage) : position++;
     if (at >= request.files.size() || request.files[at].empty()) continue;
-    const int64_t numel = request.storages ? subject.program.storage(tensor.storage).numel : tensor.numel();
+    const int64_t whole = request.storages ? subject.program.storage(tensor.storage).numel : tensor.numel();
+    const int64_t numel = request.sampled ? static_cast<int64_t>(want.numbers.size()) : whole;
+    std::unordered_map<int64_t, int64_t> place;  // of a sampled element in the file
+    for (size_t i = 0; request.sampled && i < want.numbers.size(); ++i)
+      place[want.numbers[i]] = static_cast<int64_t>(i);
     std::string why;
     const std::optional<std::string> bytes = read_file(request.files[at], &why);
     if (!bytes) return failed(file_trouble(request.files[at], why));
@@ -228,7 +241,11 @@ ProbeAnswer Server::run_files(const Subject& subject, const ProbeRequest& reques
     }
     compare(
         subject.program, want, bytes->data(),
-        [&](int64_t number) { return request.storages ? storage_offset(tensor, number) : number; }, &comparison);
+        [&](int64_t number) {
+          if (request.sampled) return place.at(number);
+          return request.storages ? storage_offset(tensor, number) : number;
+        },
+        &comparison);
   }
   ProbeAnswer answer;
   conclude(comparison, &answer);
@@ -298,6 +315,7 @@ ProbeAnswer Server::answer(const ProbeRequest& request) {
     const std::string why = save_inputs(request.save_folder);
     if (!why.empty()) return failed(file_trouble("the inputs cannot be saved", why));
   }
+  if (request.numbers) return numbers_of(subject.expected);
   if (!request.files.empty()) return run_files(subject, request);
   int ends[2];
   if (::pipe(ends) != 0) return failed(file_trouble("pipe", std::strerror(errno)));
