@@ -73,7 +73,7 @@ class TaskBuilder {
     const toml::table& root = in_.root();
     in_.only(root,
              {"name", "kernel", "backend", "description", "waive", "bytes", "flops", "inputs", "variant", "baseline",
-              "criteria", "scope", "effort"},
+              "criteria", "scope", "effort", "candidate", "device"},
              "a task");
     task_.path = path_;
     in_.need(root, "name", "a task");
@@ -90,6 +90,8 @@ class TaskBuilder {
     criteria(root);
     scope(root);
     baselines(root);
+    candidate(root);
+    device(root);
     variants(root);
     return std::move(task_);
   }
@@ -178,15 +180,75 @@ class TaskBuilder {
       b.worker = in_.texts(*t, "worker");
       if (name && !names.insert(b.name).second)
         in_.fail(in_.span(*name), fmt::format("there are two baselines named \"{}\"", b.name));
-      for (const auto& [key, node] : in_.in_order(*t)) {
-        if (key->str() != "name" && key->str() != "worker")
-          b.recipe.emplace_back(std::string(key->str()), json_of(*node).dump());
-      }
+      recipe(*t, &b);
       task_.baselines.push_back(std::move(b));
     }
     if (task_.baselines.empty()) {
       in_.fail(in_.head("name"), "the task has no baseline, so nothing could be compared",
                "add a [[baseline]] with name and worker");
+    }
+  }
+
+  /// Every key but name and worker, and what the referee itself needs of them.
+  void recipe(const toml::table& t, TaskBaseline* b) {
+    for (const auto& [key, node] : in_.in_order(t)) {
+      if (key->str() != "name" && key->str() != "worker")
+        b->recipe.emplace_back(std::string(key->str()), json_of(*node).dump());
+    }
+    (void)in_.text(t, "implementation");
+    (void)in_.text(t, "operation");
+    if (t.get("tune_seconds")) b->tune_seconds = in_.number(t, "tune_seconds", 0, 0, 1e6);
+    if (t.get("files")) b->files = in_.texts(t, "files");
+    const toml::node* config = t.get("config");
+    if (!config) return;
+    b->config = json_of(*config).dump();
+    if (!config->is_table()) {
+      in_.fail(in_.span(*config), "`config` is what the implementation reported, a table",
+               "config = { num_warps = 4 }");
+    }
+    if (b->tune_seconds >= 0) {
+      in_.fail(in_.span(*config), "a pinned `config` leaves nothing to tune, and `tune_seconds` is given too",
+               "keep one of the two");
+    }
+  }
+
+  void candidate(const toml::table& root) {
+    const toml::table* t = in_.table(root, "candidate");
+    if (!t) return;
+    TaskBaseline c;
+    c.span = in_.span(*t);
+    in_.need(*t, "worker", "a candidate");
+    in_.need(*t, "implementation", "a candidate");
+    c.worker = in_.texts(*t, "worker");
+    c.name = in_.text(*t, "name", in_.text(*t, "implementation"));
+    recipe(*t, &c);
+    for (const TaskBaseline& b : task_.baselines) {
+      if (b.name != c.name) continue;
+      in_.fail(c.span, fmt::format("candidate and a baseline are both named \"{}\"", c.name),
+               "give one of them another `name`");
+    }
+    if (const toml::node* backend = root.get("backend")) {
+      in_.fail(in_.span(*backend), "`backend` chooses among our own, and the candidate is a worker",
+               "leave it out; the worker's `implementation` says what runs");
+    }
+    task_.candidate = std::move(c);
+  }
+
+  void device(const toml::table& root) {
+    const toml::node* node = root.get("device");
+    if (!node) return;
+    task_.device = in_.text(root, "device", "cpu");
+    if (task_.device != "cpu" && task_.device != "gpu") {
+      in_.fail(in_.span(*node), fmt::format("there is no device \"{}\"", task_.device), "cpu and gpu are there");
+    }
+    if (task_.device == "cpu") return;
+    if (!task_.candidate) {
+      in_.fail(in_.span(*node), "a task on a GPU needs a [candidate], since our own tuner's candidates run on the CPU",
+               "add [candidate] with worker and implementation");
+    }
+    if (task_.baselines.size() < 2 && task_.waive.empty()) {
+      in_.fail(in_.span(*node), "a task on a GPU needs two baselines, one of PyTorch and one written in CuTe",
+               "add one, or say why one is enough: waive = \"...\"");
     }
   }
 

@@ -1,6 +1,7 @@
 // Task files: what is optimised, on which variants, against which baselines, under which criteria.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,12 +33,16 @@ struct TaskVariant {
   Span span;
 };
 
+/// A program that speaks the worker protocol: a baseline, or the candidate itself.
 struct TaskBaseline {
   std::string name;
   std::vector<std::string> worker;                          ///< command and arguments
   std::vector<std::pair<std::string, std::string>> recipe;  ///< every other key as written, values as JSON text
   /// A recipe key as plain text (strings without quotes), or empty.
   std::string key(std::string_view name) const;
+  double tune_seconds = -1;        ///< limit of the worker's own tuner, 0: none; negative: it is not asked to tune
+  std::string config;              ///< pinned config as JSON text, or empty
+  std::vector<std::string> files;  ///< paths of further files that make it what it is
   Span span;
 };
 
@@ -61,6 +66,8 @@ struct Task {
   std::string path, name, kernel, backend, description, waive;
   std::string sha256;  ///< of the file's text
   std::vector<TaskVariant> variants;
+  std::optional<TaskBaseline> candidate;  ///< a worker in place of our own compiler and tuner
+  std::string device = "cpu";             ///< cpu, or gpu: every worker gets one GPU, the same for all of a variant
   std::vector<TaskBaseline> baselines;
   ledger::Criteria criteria;
   TaskScope scope;
