@@ -266,7 +266,32 @@ void combine(Case& c) {
   if (v.verdict == Verdict::pass) v.reason.clear();
 }
 
-/// A registered baseline that no confirming run has must be slower than the best one in a nomination.
+/// The newest record of an arm's config since the goal was created, or nullptr; an empty arm takes any.
+const TuneRecord* newest_record(Evidence& evidence, const LockedVariant& variant, const std::string& arm) {
+  const std::vector<LedgerLine>& lines = evidence.view().lines;
+  for (auto line = lines.rbegin(); line != lines.rend() && line->kind != "goal"; ++line) {
+    if (line->kind != "object" || line->variant != variant.name) continue;
+    std::vector<std::string> ignored;  // whatever is wrong with an object is said where it is evidence
+    const std::string* text = evidence.text(line->object, &ignored);
+    const Result<std::string> kind = text ? artifact_kind(*text, line->name) : Result<std::string>(Diagnostic{});
+    if (!kind.ok() || kind.value() != "tune") continue;
+    const TuneRecord* record = evidence.tune(line->object, &ignored);
+    if (record && record->variant_hash == variant.hash && (arm.empty() || record->arm == arm)) return record;
+  }
+  return nullptr;
+}
+
+/// Why the newest try to get a config out of the arm got none, or empty.
+std::string refused_because(Evidence& evidence, const LockedVariant& variant, const std::string& arm, bool by_itself) {
+  const TuneRecord* record = newest_record(evidence, variant, arm);
+  if (!record || record->candidates.size() != 1) return "";
+  const Candidate& only = record->candidates.front();
+  const bool fell = by_itself ? only.outcome == Outcome::refused : only.outcome != Outcome::ok;
+  return fell ? only.reason : "";
+}
+
+/// A registered baseline that no confirming run has must be slower than the best one in a nomination, or have refused
+/// the variant itself.
 std::string unconfirmed_baseline(const Case& c) {
   for (const LockedBaseline& baseline : c.lock.baselines) {
     bool settled = false;
@@ -276,6 +301,7 @@ std::string unconfirmed_baseline(const Case& c) {
       const double best = arm_seconds(*item.artifact, c.verdict.best_baseline);
       settled = settled || (own > 0 && best > 0 && own > kNearBest * best);
     }
+    settled = settled || !refused_because(c.evidence, c.variant, baseline.name, true).empty();
     if (!settled) return fmt::format("the registered baseline {} was not measured", baseline.name);
   }
   return "";
@@ -365,7 +391,10 @@ VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::st
     combine(c);
     hold_back(c.verdict, "only nominated; a confirming run is needed");
   }
-  if (!c.verdict.measured && c.verdict.reason.empty()) c.verdict.reason = "not measured yet";
+  if (!c.verdict.measured && c.verdict.reason.empty()) {
+    const std::string why = refused_because(evidence, *locked, "", false);
+    c.verdict.reason = why.empty() ? "not measured yet" : "not measured: " + why;
+  }
   return c.verdict;
 }
 
