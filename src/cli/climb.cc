@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "cli/evidence.h"
 #include "cli/handoff.h"
+#include "cli/worker_arm.h"
 #include "contract/ignore.h"
 #include "ledger/checker.h"
 #include "ledger/judge.h"
@@ -73,20 +74,25 @@ Status Climb::start() {
     return Diagnostic{Code::usage, fmt::format("the task {} has no variant `{}`", task_.name, name)}.fix(
         "its variants are " + known);
   }
-  if (task_.backend != "cpu") {
+  if (!by_worker() && task_.backend != "cpu") {
     return Diagnostic{Code::not_available, fmt::format("the backend `{}` is not there", task_.backend)}.fix(
         "the backend that this program has is cpu");
   }
   // Everything that can be found wrong without measuring is found before the first number.
   for (const contract::TaskVariant& variant : task_.variants) {
-    const Subject subject = HC_TRY(subject_of(variant));
-    HC_TRY(compile::tile_ir(subject.request, {}));
+    const Subject subject = HC_TRY(this->subject(variant));
+    if (by_worker()) {
+      HC_TRY(worker_contender(*task_.candidate, task_, subject, ledger::Role::candidate));
+    } else {
+      HC_TRY(compile::tile_ir(subject.request, {}));
+    }
     for (const contract::TaskBaseline& baseline : task_.baselines) {
       HC_TRY(baseline_contenders(baseline, task_, subject, context_));
     }
   }
   site_.target = target::host();
-  site_.toolchain = HC_TRY(runtime::find_toolchain());
+  const Result<runtime::Toolchain> toolchain = runtime::find_toolchain();
+  if (!by_worker() || toolchain.ok()) site_.toolchain = HC_TRY(toolchain);
   std::string why;
   program_sha256_ = sha256_hex(read_file(context_.program, &why).value_or(""));
   const std::string trouble = make_folders(options_.artifacts);
@@ -139,7 +145,7 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   Work work;
   work.variant = &variant;
   work.label = fmt::format("{}/{}", task_.name, variant.name);
-  work.subject = HC_TRY(subject_of(variant));
+  work.subject = HC_TRY(subject(variant));
   HC_TRY(tune_variant(work));
   HC_TRY(check_candidate(work));
   const std::vector<tune::Contender> best = HC_TRY(rivals(work));
@@ -149,7 +155,7 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   progress_.line(fmt::format("{}  {:.3f} of {} [{:.3f}, {:.3f}] {}{}", work.label, verdict.ratio, verdict.best_baseline,
                              verdict.lcb, verdict.ucb, ledger::verdict_name(verdict.verdict),
                              verdict.reason.empty() ? "" : ": " + verdict.reason));
-  if (verdict.verdict == ledger::Verdict::fail) hand_off(work, verdict);
+  if (verdict.verdict == ledger::Verdict::fail && !by_worker()) hand_off(work, verdict);
   return success();
 }
 

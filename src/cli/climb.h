@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/devices.h"
 #include "cli/progress.h"
 #include "cli/subject.h"
 #include "contract/goal.h"
@@ -31,6 +32,8 @@ struct ClimbOptions {
   std::string who = "climb";                       ///< in whose name the goal is written
   double anchor_band = 0.08;                       ///< by which the known-good config may move during a batch of probes
   std::function<bench::CanaryReading()> canary{};  ///< stands in for the processor's; for tests
+  /// Stands in for the GPUs of this machine; for tests.
+  std::function<Result<bench::GpuPool>(bench::GpuPoolOptions)> gpus{};
 };
 
 /// One climb of one task.
@@ -49,10 +52,13 @@ class Climb {
     tune::Built built;    ///< the candidate
     std::vector<std::string> evidence;
     std::unique_ptr<tune::Probe> probe;
-    std::unique_ptr<tune::OutputJudge> judge;
+    std::unique_ptr<tune::Judge> judge;
     tune::Contender candidate;
-    std::string label;                      ///< task/variant
-    std::optional<tune::Built> known_good;  ///< begins and ends each batch; the candidate itself when there is none
+    std::string label;                       ///< task/variant
+    std::optional<tune::Built> known_good;   ///< begins and ends each batch; the candidate itself when there is none
+    std::shared_ptr<bench::GpuLease> lease;  ///< of a task on a GPU
+    std::vector<std::string> env;            ///< for every worker of the variant
+    std::vector<std::vector<int64_t>> elements;  ///< of each output, those that the judge looks at; empty: all
   };
 
   // climb.cc: the whole
@@ -80,10 +86,27 @@ class Climb {
                                               const tune::CampaignPlan& plan,
                                               const std::function<Status(ledger::PairsArtifact)>& keep_void);
   void mark_stale_shapes();
+  void mark_stale_worker(const std::string& variant, const Subject& subject, const ledger::Arm& arm);
+  // climb_worker.cc: a candidate that is a worker, and the configs of all workers
+  bool by_worker() const { return task_.candidate.has_value(); }
+  Result<Subject> subject(const contract::TaskVariant& variant) const;
+  Status lease_device(Work& work);
+  ledger::Facts device_facts(const Work& work) const;
+  void plan_for_workers(const Work& work, tune::CampaignPlan* plan);
+  std::optional<std::pair<std::string, ledger::TuneRecord>> stored_config(const Work& work,
+                                                                          const tune::Contender& arm) const;
+  Result<std::pair<std::string, ledger::TuneRecord>> record_config(Work& work, const tune::Contender& arm,
+                                                                   double tune_s, const std::string& name);
+  Status tune_worker(Work& work);
+  Result<std::string> choose_judge(Work& work);
+  Status check_worker(Work& work);
+  Result<bool> ready_worker(Work& work, const contract::TaskBaseline& baseline, tune::Contender* arm);
   // climb_resume.cc: what an earlier, interrupted run of the same name left
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_tune(const Work& work) const;
   std::optional<std::pair<std::string, ledger::PairsArtifact>> stored_pairs(const Work& work, ledger::Purpose purpose,
                                                                             const std::string& rival) const;
+  std::optional<std::pair<std::string, ledger::PairsArtifact>> stored_nomination(
+      const Work& work, const std::vector<tune::Contender>& arms) const;
   std::string subject_hash(const Work& work) const;
 
   ClimbOptions options_;
@@ -98,7 +121,12 @@ class Climb {
   std::string program_sha256_;
   bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
+  bool keep_nomination_ = false;  ///< a nomination of this run that has every arm is good enough for whom to confirm
+  std::optional<bench::GpuPool> pool_;
 };
+
+/// Arm of the candidates that our own tuner finds.
+inline constexpr const char* kOwnCandidate = "hillclimb";
 
 /// Name of a run that no folder under `artifacts` has yet: task and date, `-2`, `-3`, ... appended if need be.
 std::string fresh_run_name(const std::string& artifacts, const std::string& task);

@@ -6,6 +6,7 @@
 
 #include "bench/worker_client.h"
 #include "cli/climb.h"
+#include "cli/worker_arm.h"
 #include "contract/goal.h"
 #include "ledger/statistics.h"
 
@@ -17,7 +18,8 @@ constexpr int kBatches = 3;  ///< tries until a batch stands
 
 /// Median seconds of a launch in a fresh process.
 Result<double> visit(const tune::Contender& contender) {
-  const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(contender.argv));
+  const std::unique_ptr<bench::Worker> worker =
+      HC_TRY(bench::Worker::start(contender.argv, worker_limits(), contender.env));
   HC_TRY(worker->prepare(contender.prepare));
   const bench::TimeReply reply = HC_TRY(worker->time({.blocks = 3, .max_launches = 200}));
   (void)worker->bye();
@@ -26,9 +28,9 @@ Result<double> visit(const tune::Contender& contender) {
   return ledger::median(std::move(medians));
 }
 
-Result<double> look(const tune::Contender& known_good) {
+Result<double> look(const tune::Contender& known_good, int visits) {
   double best = INFINITY;
-  for (int i = 0; i < kVisits; ++i) best = std::min(best, HC_TRY(visit(known_good)));
+  for (int i = 0; i < visits; ++i) best = std::min(best, HC_TRY(visit(known_good)));
   return best;
 }
 
@@ -45,15 +47,20 @@ bool is_probe(ledger::Purpose purpose) {
 Result<ledger::PairsArtifact> Climb::measure_batch(Work& work, const std::vector<tune::Contender>& arms,
                                                    const tune::CampaignPlan& plan,
                                                    const std::function<Status(ledger::PairsArtifact)>& keep_void) {
+  // A worker that imports a framework takes long to start; its confirming rounds are judged by the canary alone.
+  if (by_worker() && !is_probe(plan.purpose)) return tune::measure_pairs(arms, plan, *work.judge);
   const tune::Built& built = work.known_good ? *work.known_good : work.built;
-  const tune::Contender known_good =
-      tune::candidate_contender("known good", built, context_.program, arms[0].prepare.seed, task_.effort.threads);
+  const tune::Contender known_good = by_worker()
+                                         ? work.candidate
+                                         : tune::candidate_contender("known good", built, context_.program,
+                                                                     arms[0].prepare.seed, task_.effort.threads);
+  const int visits = by_worker() ? 1 : kVisits;
   for (int batch = 1;; ++batch) {
-    const double before = HC_TRY(look(known_good));
+    const double before = HC_TRY(look(known_good, visits));
     ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
-    const double after = HC_TRY(look(known_good));
+    const double after = HC_TRY(look(known_good, visits));
     const double moved = std::abs(std::log(after / before));
-    artifact.machine.emplace_back("known-good config", built.manifest.config);
+    artifact.machine.emplace_back("known-good config", by_worker() ? work.candidate.arm.config : built.manifest.config);
     artifact.machine.emplace_back("known-good before s", fmt::format("{}", before));
     artifact.machine.emplace_back("known-good after s", fmt::format("{}", after));
     if (!is_probe(plan.purpose) || moved <= options_.anchor_band) return artifact;
@@ -71,6 +78,15 @@ Result<ledger::PairsArtifact> Climb::measure_batch(Work& work, const std::vector
   }
 }
 
+/// A worker's candidate is its kernel file, its command and its recipe.
+void Climb::mark_stale_worker(const std::string& variant, const Subject& subject, const ledger::Arm& arm) {
+  const Result<tune::Contender> today = worker_contender(*task_.candidate, task_, subject, ledger::Role::candidate);
+  if (today.ok() && today.value().arm.source_sha256 == arm.source_sha256) return;
+  const std::string why = "the kernel's file or the worker's recipe is another one today";
+  const Status marked = contract::mark_stale(*store_, variant, why);
+  progress_.line(fmt::format("{}/{}  stale: {}", task_.name, variant, marked.ok() ? why : marked.error().message));
+}
+
 /// Stored evidence is about the candidate that the compiler made then. Where today's makes another one of the same
 /// kernel and config, it no longer counts.
 void Climb::mark_stale_shapes() {
@@ -81,10 +97,15 @@ void Climb::mark_stale_shapes() {
     if (!text.ok()) continue;
     const Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), shape.artifact);
     // the same compiler and kernel make the same candidate
-    if (!artifact.ok() || artifact.value().compiler_sha256 == program_sha256_) continue;
-    const Result<Subject> subject = subject_of(*variant);
+    if (!artifact.ok()) continue;
+    if (!by_worker() && artifact.value().compiler_sha256 == program_sha256_) continue;
+    const Result<Subject> subject = this->subject(*variant);
     for (const ledger::Arm& arm : artifact.value().arms) {
       if (arm.role != ledger::Role::candidate || !subject.ok()) continue;
+      if (by_worker()) {
+        mark_stale_worker(shape.name, subject.value(), arm);
+        continue;
+      }
       const Result<knob::Config> config = tune::config_from_json(arm.config);
       const Result<tune::Built> today = config.ok() ? tune::lower(subject.value().request, config.value(), site_)
                                                     : Result<tune::Built>(config.error());

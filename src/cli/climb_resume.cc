@@ -22,6 +22,7 @@ std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_tune(con
     if (!kind.ok() || kind.value() != "tune") continue;
     Result<ledger::TuneRecord> record = ledger::parse_tune(text.value(), line->name);
     if (!record.ok() || record.value().variant_hash != work.variant->hash) continue;
+    if (record.value().arm != kOwnCandidate) continue;
     // Another compiler or kernel might find another winner: such a tune does not speak for them.
     if (record.value().compiler_sha256 != program_sha256_) continue;
     if (record.value().kernel_sha256 != work.subject.kernel_sha256) continue;
@@ -52,6 +53,34 @@ std::optional<std::pair<std::string, ledger::PairsArtifact>> Climb::stored_pairs
       theirs |= arm.name == rival;
     }
     if (mine && theirs) return std::make_pair(line->object, std::move(artifact).value());
+  }
+  return std::nullopt;
+}
+
+/// The newest nomination of this run and candidate in which each of the arms was timed, whatever `again_` says.
+std::optional<std::pair<std::string, ledger::PairsArtifact>> Climb::stored_nomination(
+    const Work& work, const std::vector<tune::Contender>& arms) const {
+  const auto& lines = store_->view().lines;
+  const std::string subject = subject_hash(work);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, line->object);
+    const Result<std::string> kind =
+        text.ok() ? ledger::artifact_kind(text.value(), line->name) : Result<std::string>(text.error());
+    if (!kind.ok() || kind.value() != "pairs") continue;
+    Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), line->name);
+    if (!artifact.ok() || artifact.value().purpose != ledger::Purpose::nominate) continue;
+    const ledger::PairsArtifact& a = artifact.value();
+    bool whole = a.lock == goal_.lock;
+    for (const ledger::Arm& arm : a.arms) {
+      if (arm.role == ledger::Role::candidate)
+        whole &= ledger::candidate_subject(arm.source_sha256, arm.config) == subject;
+    }
+    for (const tune::Contender& arm : arms) {
+      const std::string name = arm.arm.name.substr(0, arm.arm.name.find('#'));
+      whole &= ledger::arm_seconds(a, name) > 0;
+    }
+    if (whole) return std::make_pair(line->object, std::move(artifact).value());
   }
   return std::nullopt;
 }

@@ -8,13 +8,13 @@
 #include "base/subprocess.h"
 #include "bench/lock.h"
 #include "cli/climb.h"
+#include "cli/worker_arm.h"
 #include "ledger/judge.h"
 #include "ledger/statistics.h"
 
 namespace hc::cli {
 namespace {
 
-constexpr const char* kCandidate = "hillclimb";
 constexpr double kNearBest = 1.02;
 constexpr int kCeilingPairs = 3;
 constexpr double kLockWait = 1800;
@@ -25,6 +25,17 @@ constexpr int64_t kBlockLaunches = 200;  ///< each is preceded by an eviction th
 uint64_t variant_seed(uint64_t seed, const std::string& variant) {
   const std::string hash = sha256_hex(fmt::format("{} {}", seed, variant));
   return std::stoull(hash.substr(0, 12), nullptr, 16);
+}
+
+/// Of the arms behind the candidate, the best and those within a little of it; names that were changed do not compete.
+std::vector<tune::Contender> nearest_rivals(const std::vector<tune::Contender>& arms,
+                                            const std::vector<std::string>& names, const std::vector<double>& seconds) {
+  const double best = *std::min_element(seconds.begin() + 1, seconds.end());
+  std::vector<tune::Contender> out;
+  for (size_t i = 1; i < arms.size(); ++i) {
+    if (arms[i].arm.name == names[i] && seconds[i] <= best * kNearBest) out.push_back(arms[i]);
+  }
+  return out;
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
@@ -43,6 +54,7 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.on_pair = [this, label = work.label, what, pairs](int done) {
     progress_.now(fmt::format("{}  {}: {} of {} pairs", label, what, done, pairs));
   };
+  if (by_worker()) plan_for_workers(work, &plan);
   progress_.now(fmt::format("{}  {}", work.label, what));
   return plan;
 }
@@ -85,7 +97,7 @@ Status Climb::search_variant(Work& work, uint64_t seed) {
   record.task = task_.name;
   record.variant = work.variant->name;
   record.variant_hash = work.variant->hash;
-  record.arm = kCandidate;
+  record.arm = kOwnCandidate;
   record.opened_at = opened_at;
   record.closed_at = ledger::utc_now();
   record.compiler_sha256 = program_sha256_;
@@ -103,6 +115,7 @@ Status Climb::search_variant(Work& work, uint64_t seed) {
 }
 
 Status Climb::tune_variant(Work& work) {
+  if (by_worker()) return tune_worker(work);
   if (const auto stored = stored_tune(work)) {
     const knob::Config config = HC_TRY(tune::config_from_json(stored->second.winner));
     tune::BuildSite site = site_;
@@ -125,13 +138,14 @@ Status Climb::tune_variant(Work& work) {
 
 /// The candidate against the oracle on poisoned outputs, before it stands in any table.
 Status Climb::check_candidate(Work& work) {
+  if (by_worker()) return check_worker(work);
   const tune::EvaluatorSetup setup = evaluator_setup(work.subject, site_, context_, task_.effort.threads);
   work.probe = std::make_unique<tune::Probe>(
       context_.program, tune::ProbeSetup{work.subject.file, work.subject.request.kernel, work.subject.arg_texts,
                                          setup.input_seed, kCheckSamples, ""});
   work.judge = std::make_unique<tune::OutputJudge>(*work.probe, work.built.manifest.config);
   work.candidate =
-      tune::candidate_contender(kCandidate, work.built, context_.program, setup.input_seed, task_.effort.threads);
+      tune::candidate_contender(kOwnCandidate, work.built, context_.program, setup.input_seed, task_.effort.threads);
   work.candidate.arm.tune = work.tune_id;
   HC_TRY(tune::hash_binary(&work.candidate));
   progress_.now(fmt::format("{}  checking the candidate against the oracle", work.label));
@@ -170,6 +184,11 @@ Result<std::string> Climb::store_pairs(Work& work, ledger::PairsArtifact artifac
   artifact.compiler_sha256 = program_sha256_;
   artifact.kernel_sha256 = work.subject.kernel_sha256;
   artifact.machine.emplace_back("compiler", site_.toolchain.version);
+  for (const auto& fact : device_facts(work)) artifact.machine.push_back(fact);
+  if (work.lease) {
+    artifact.timer = "event/one-launch/cold-l2";
+    artifact.cache_bytes = 0;  // the processor's cache says nothing here
+  }
   artifact.work = work.variant->work;
   return store_->put(goal_.run, name, ledger::to_json(artifact), work.variant->name, open_seq);
 }
@@ -202,6 +221,10 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   for (const contract::TaskBaseline& baseline : task_.baselines) {
     for (tune::Contender& one : HC_TRY(baseline_contenders(baseline, task_, work.subject, context_))) {
       HC_TRY(tune::hash_binary(&one));
+      if (!is_own(baseline)) {
+        if (HC_TRY(ready_worker(work, baseline, &one))) arms.push_back(std::move(one));
+        continue;
+      }
       const Status starts = tune::can_start(one);
       if (starts.ok()) {
         arms.push_back(std::move(one));
@@ -224,6 +247,12 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   tune::CampaignPlan plan =
       campaign_plan(work, ledger::Purpose::nominate, std::max(2, task_.effort.nominate_pairs), "nominating baselines");
   std::vector<double> seconds;
+  if (const auto before = keep_nomination_ ? stored_nomination(work, arms) : std::nullopt) {
+    for (size_t i = 0; i < arms.size(); ++i) arms[i].arm.name = names[i];
+    for (const tune::Contender& arm : arms) seconds.push_back(ledger::arm_seconds(before->second, arm.arm.name));
+    work.evidence.push_back(before->first);
+    return nearest_rivals(arms, names, seconds);
+  }
   const auto settle = [&](ledger::PairsArtifact* artifact) {
     for (const tune::Contender& arm : arms) seconds.push_back(ledger::arm_seconds(*artifact, arm.arm.name));
     // The fastest library of a baseline takes its name; the others keep theirs and stay in the record.
@@ -235,12 +264,7 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   };
   work.evidence.push_back(
       HC_TRY(measure_and_store(work, arms, plan, fmt::format("nominate-{}", work.variant->name), settle)));
-  const double best = *std::min_element(seconds.begin() + 1, seconds.end());
-  std::vector<tune::Contender> out;
-  for (size_t i = 1; i < arms.size(); ++i) {
-    if (arms[i].arm.name == names[i] && seconds[i] <= best * kNearBest) out.push_back(arms[i]);
-  }
-  return out;
+  return nearest_rivals(arms, names, seconds);
 }
 
 Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
@@ -279,6 +303,7 @@ Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
 
 /// How near the candidate is to copying the same bytes. A ceiling is for reading: its failure costs nothing else.
 void Climb::measure_ceiling(Work& work) {
+  if (by_worker()) return;  // our copy runs on the processor and draws no inputs
   if (work.variant->work.unit != "GB/s" || work.variant->work.amount <= 0) return;
   if (stored_pairs(work, ledger::Purpose::ceiling, "")) return;
   tune::Contender copy = tune::copy_contender(context_.program, work.variant->work.amount, task_.effort.threads);

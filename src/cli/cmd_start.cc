@@ -14,6 +14,7 @@ Result<int> start(const Parsed& parsed, const Context& context) {
   options.task_path = parsed.get("TASK");
   options.artifacts = parsed.get("--artifacts", options.artifacts);
   options.fresh = parsed.has("--fresh");
+  options.variants = parsed.all("--variant");
   options.who = "start";
   if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
   options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
@@ -40,6 +41,7 @@ const Command& start_command() {
       false,
       "Create the goal and give every variant its first numbers: cold tune, check, nominated baselines.",
       {{"TASK", OptionKind::word, "", "The task file."},
+       {"--variant", OptionKind::many, "NAME", "Only these variants."},
        {"--fresh", OptionKind::flag, "", "Archive the goal that is there and start a new run."},
        {"--seed", OptionKind::one, "N", "Seed of the search; a fresh one is drawn and printed otherwise."},
        {"--candidates", OptionKind::one, "N", "End each tune after N compiled candidates; such a tune cannot pass."},

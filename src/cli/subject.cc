@@ -10,12 +10,12 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "bench/worker_client.h"
+#include "cli/worker_arm.h"
 
 namespace hc::cli {
 namespace {
 
 constexpr const char* kOneDnn = "onednn";
-constexpr uint64_t kInputSeed = 1;
 
 std::vector<std::string> glob_paths(const char* pattern) {
   std::vector<std::string> out;
@@ -63,9 +63,6 @@ Result<std::vector<std::string>> ordered_args(const contract::TaskVariant& varia
   }
   return out;
 }
-
-/// Our own worker speaks for these.
-bool is_own(const std::string& worker) { return worker == kOneDnn || worker == "memcpy" || worker == "copy"; }
 
 tune::Contender base_contender(const contract::TaskBaseline& baseline, const contract::Task& task,
                                const Subject& subject) {
@@ -123,12 +120,31 @@ Result<Subject> subject_of(const contract::TaskVariant& variant) {
   return subject;
 }
 
+Result<Subject> subject_of_worker(const contract::TaskVariant& variant) {
+  Result<Subject> read = subject_of(variant);
+  Subject subject;
+  if (read.ok()) {
+    const Result<ir::Program> program = compile::tile_ir(read.value().request, {});
+    if (program.ok()) return read;
+    subject.unreadable = program.error().message;
+  } else if (read.error().code == Code::task_error) {
+    return read;
+  } else {
+    subject.unreadable = read.error().message;
+  }
+  subject.file = variant.kernel_file;
+  subject.kernel_sha256 = sha256_hex(read_file(subject.file).value_or(""));
+  subject.request.kernel = variant.kernel_name;
+  for (const contract::TaskInput& input : variant.inputs) subject.arg_texts.push_back(input.text);
+  return subject;
+}
+
 Result<Subject> subject_of_call(const std::string& file, const compile::Request& request,
                                 const std::vector<std::string>& arg_texts) {
   std::string why;
   const std::optional<std::string> text = read_file(file, &why);
   if (!text) return Diagnostic{Code::file_error, fmt::format("the kernel file {} cannot be read: {}", file, why)};
-  return Subject{file, sha256_hex(*text), request, arg_texts};
+  return Subject{file, sha256_hex(*text), request, arg_texts, {}};
 }
 
 tune::EvaluatorSetup evaluator_setup(const Subject& subject, const tune::BuildSite& site, const Context& context,
@@ -161,25 +177,13 @@ Result<std::vector<tune::Contender>> baseline_contenders(const contract::TaskBas
   tune::Contender base = base_contender(baseline, task, subject);
   const std::string& worker = baseline.worker.front();
   if (baseline.worker.size() == 1 && worker == kOneDnn) return onednn_contenders(base, context);
-  if (baseline.worker.size() == 1 && is_own(worker)) {
+  if (is_own(baseline)) {
     base.prepare.implementation = worker;
     base.argv = {context.program, "worker"};
     base.binary = context.program;
     return std::vector<tune::Contender>{base};
   }
-  base.argv = baseline.worker;
-  if (base.prepare.implementation.empty()) base.prepare.implementation = baseline.name;
-  // The last word that is a file is the script, or the program itself.
-  for (const std::string& word : baseline.worker) {
-    if (file_exists(word)) base.binary = word;
-  }
-  if (base.binary.empty()) {
-    return Diagnostic{Code::not_available,
-                      fmt::format("the baseline {} cannot start: no file of its worker `{}` is there", baseline.name,
-                                  base.arm.worker)}
-        .at(baseline.span);
-  }
-  return std::vector<tune::Contender>{base};
+  return std::vector<tune::Contender>{HC_TRY(worker_contender(baseline, task, subject, ledger::Role::baseline))};
 }
 
 }  // namespace hc::cli

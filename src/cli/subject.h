@@ -12,16 +12,24 @@
 
 namespace hc::cli {
 
+/// Key of every input that is drawn for a task.
+inline constexpr uint64_t kInputSeed = 1;
+
 /// A kernel call that can be tuned.
 struct Subject {
   std::string file;
   std::string kernel_sha256;  ///< of the file
   compile::Request request;
   std::vector<std::string> arg_texts;
+  std::string
+      unreadable;  ///< why our own compiler cannot say what the kernel computes, or empty; then it has no request
 };
 
 /// The variant's kernel with its inputs in the order of the kernel's parameters; task_error when a name does not fit.
 Result<Subject> subject_of(const contract::TaskVariant& variant);
+/// The same for a candidate that is a worker: a kernel that our compiler cannot read is none of its errors, and then
+/// the inputs stand in the order of the task file.
+Result<Subject> subject_of_worker(const contract::TaskVariant& variant);
 /// The same from KERNEL.py:name and argument texts.
 Result<Subject> subject_of_call(const std::string& file, const compile::Request& request,
                                 const std::vector<std::string>& arg_texts);

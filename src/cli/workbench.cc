@@ -50,7 +50,7 @@ Status Workbench::hold(const std::string& name) {
         "its variants are " + known);
   }
   work_.label = fmt::format("{}/{}", task_.name, name);
-  work_.subject = HC_TRY(subject_of(*work_.variant));
+  work_.subject = HC_TRY(subject(*work_.variant));
   return success();
 }
 
@@ -64,7 +64,8 @@ Status Workbench::open(const std::string& variant) {
 Status Workbench::open_to_read(const std::string& variant) {
   HC_TRY(refuse_without_goal());
   site_.target = target::host();
-  site_.toolchain = HC_TRY(runtime::find_toolchain());
+  const Result<runtime::Toolchain> toolchain = runtime::find_toolchain();
+  if (!by_worker() || toolchain.ok()) site_.toolchain = HC_TRY(toolchain);
   program_sha256_ = sha256_hex(read_file(context_.program).value_or(""));
   store_ = HC_TRY(ledger::Store::open(options_.artifacts, anchor_path(context_, options_.artifacts)));
   return hold(variant);
@@ -83,18 +84,30 @@ std::optional<std::pair<std::string, ledger::TuneRecord>> Workbench::newest_tune
     const Result<std::string> kind = ledger::artifact_kind(text.value(), line->name);
     if (!kind.ok() || kind.value() != "tune") continue;
     Result<ledger::TuneRecord> record = ledger::parse_tune(text.value(), line->name);
-    if (!record.ok() || record.value().variant_hash != work_.variant->hash || skip-- > 0) continue;
+    if (!record.ok() || record.value().variant_hash != work_.variant->hash) continue;
+    if (record.value().arm != (by_worker() ? task_.candidate->name : kOwnCandidate) || skip-- > 0) continue;
     return std::make_pair(line->object, std::move(record).value());
   }
   return std::nullopt;
 }
 
 Result<knob::Config> Workbench::defaults() const {
+  if (by_worker()) return not_ours();
   const knob::Space space = HC_TRY(compile::space(work_.subject.request, site_.target));
   return space.defaults();
 }
 
+/// Of a step that needs a config of our own compiler.
+Diagnostic Workbench::not_ours() const {
+  return Diagnostic{Code::not_available,
+                    fmt::format("the candidate {} of {} is a worker: there is no config and no source of ours",
+                                task_.candidate->name, task_.name)}
+      .fix(
+          "start, measure, verify, confirm, climb, check and report work with it; what it generates is its own affair");
+}
+
 Result<tune::Built> Workbench::built(const std::optional<knob::Config>& config) {
+  if (by_worker()) return not_ours();
   tune::BuildSite site = site_;
   site.cache_folder = folder("steps");
   const std::string why = make_folders(site.cache_folder);
@@ -168,7 +181,20 @@ Result<ledger::VariantVerdict> Workbench::settle_entry(const std::string& subjec
   return contract::update_shape(*store_, work_.variant->name, ids);
 }
 
+/// The stored winner of a worker's own tuner, nominated.
+Result<ledger::VariantVerdict> Workbench::measure_worker() {
+  HC_TRY(tune_variant(work_));
+  HC_TRY(check_candidate(work_));
+  std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
+  if (work_.evidence.empty()) {
+    arms.insert(arms.begin(), work_.candidate);
+    work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", work_.variant->name))));
+  }
+  return settle_entry(subject_hash(work_));
+}
+
 Result<ledger::VariantVerdict> Workbench::measure(const std::optional<knob::Config>& config) {
+  if (by_worker()) return config ? Result<ledger::VariantVerdict>(not_ours()) : measure_worker();
   const auto tuned = newest_tune(0);
   if (config && tuned) HC_TRY(incumbent());
   tune::Built candidate = HC_TRY(built(config));
@@ -196,7 +222,9 @@ Result<ledger::VariantVerdict> Workbench::confirm_candidate() {
 }
 
 Result<ledger::VariantVerdict> Workbench::verify() {
-  if (!stored_tune(work_)) {
+  // whom to confirm against was settled by the nomination of this candidate
+  keep_nomination_ = by_worker();
+  if (by_worker() ? !newest_tune(0) : !stored_tune(work_)) {
     return goal_error(fmt::format("no winner of {} is stored that this compiler found for this kernel", work_.label))
         .fix(fmt::format("`hillclimb confirm {} --variant {}` tunes anew", options_.task_path, work_.variant->name));
   }
@@ -206,7 +234,7 @@ Result<ledger::VariantVerdict> Workbench::verify() {
 
 Result<ledger::VariantVerdict> Workbench::confirm_anew() {
   std::optional<tune::Built> old;
-  if (newest_tune(0)) old = HC_TRY(built(std::nullopt));
+  if (newest_tune(0) && !by_worker()) old = HC_TRY(built(std::nullopt));
   retune_.insert(work_.variant->name);
   if (!options_.seed) options_.seed = tune::fresh_seed();
   HC_TRY(tune_variant(work_));
@@ -237,6 +265,8 @@ Result<int> Workbench::first_numbers() {
   for (const contract::TaskVariant& variant : task_.variants) {
     const ledger::GoalShape* shape = goal_.shape(variant.name);
     if (shape && !shape->evidence.empty() && !shape->stale) continue;
+    const std::vector<std::string>& only = options_.variants;
+    if (!only.empty() && std::find(only.begin(), only.end(), variant.name) == only.end()) continue;
     const auto one = [&]() -> Status {
       HC_TRY(hold(variant.name));
       HC_TRY(tune_variant(work_));

@@ -1,0 +1,265 @@
+// The steps of a variant whose candidate is a worker: its GPU, its own tuner, its check, and the configs of everybody.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "bench/gpu_canary.h"
+#include "bench/worker_client.h"
+#include "cli/climb.h"
+#include "cli/reference_judge.h"
+#include "cli/worker_arm.h"
+#include "compile/compile.h"
+#include "ledger/judge.h"
+
+namespace hc::cli {
+namespace {
+
+constexpr double kDeviceWait = 600;      ///< for the lock of a variant's own GPU
+constexpr double kGpuCanaryBand = 0.08;  ///< a copy on an idle card repeats to a few per cent
+constexpr int64_t kMostSamples = 4096;
+constexpr int64_t kFewestSamples = 128;
+constexpr int64_t kSampledWork = int64_t{1} << 26;  ///< elements that the oracle may have to visit, about
+
+/// The oracle visits a whole row for each element of a row's reduction: long rows get fewer samples.
+int64_t samples_for(const Subject& subject) {
+  int64_t longest = 1;
+  for (const lang::Arg& arg : subject.request.args) {
+    const TensorSpec* spec = std::get_if<TensorSpec>(&arg);
+    if (spec && !spec->shape.empty()) longest = std::max(longest, spec->shape.back());
+  }
+  return std::clamp(kSampledWork / longest, kFewestSamples, kMostSamples);
+}
+
+bench::CanaryReading read_canary(const std::string& uuid) {
+  const Result<bench::CanaryReading> reading = bench::gpu_canary(bench::own_gpu_canary(), uuid);
+  // one that fails is as far from the reference as can be, so that its round is void
+  return reading.ok() ? reading.value() : bench::CanaryReading{INFINITY, INFINITY, 0};
+}
+
+}  // namespace
+
+Result<Subject> Climb::subject(const contract::TaskVariant& variant) const {
+  return by_worker() ? subject_of_worker(variant) : subject_of(variant);
+}
+
+/// One GPU for the variant, always the same, held until the variant is done with.
+Status Climb::lease_device(Work& work) {
+  if (task_.device != "gpu" || work.lease) return success();
+  if (!pool_) {
+    const std::string state = join_path(join_path(options_.artifacts, goal_.run), "devices.json");
+    const std::string why = make_folders(join_path(options_.artifacts, goal_.run));
+    if (!why.empty()) return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", state, why)};
+    bench::GpuPoolOptions pool;
+    pool.state_path = state;
+    pool.wait_s = kDeviceWait;
+    pool.canary = [](const std::string& uuid) { return bench::gpu_canary(bench::own_gpu_canary(), uuid); };
+    pool_.emplace(HC_TRY(options_.gpus ? options_.gpus(std::move(pool))
+                                       : bench::GpuPool::open(bench::nvml_probe(), std::move(pool))));
+  }
+  progress_.now(fmt::format("{}  waiting for its GPU", work.label));
+  work.lease = std::make_shared<bench::GpuLease>(HC_TRY(pool_->acquire(work.variant->name)));
+  const ledger::GoalShape* shape = goal_.shape(work.variant->name);
+  if (!work.lease->moved_from.empty() && shape && !shape->evidence.empty()) {
+    return Diagnostic{
+        Code::measurement_failed,
+        fmt::format("{} was measured on {}, which somebody else uses now; what another GPU gives must not "
+                    "be pooled with that",
+                    work.label, work.lease->moved_from)}
+        .fix("start a new run with --fresh, or wait until that GPU is idle and remove it from devices.json");
+  }
+  work.env = work.lease->environment();
+  return success();
+}
+
+/// Facts about the variant's GPU, as records hold them.
+ledger::Facts Climb::device_facts(const Work& work) const {
+  if (!work.lease) return {};
+  ledger::Facts facts{{"gpu uuid", work.lease->uuid}};
+  const std::unique_ptr<bench::GpuProbe> probe = bench::nvml_probe();
+  const bench::GpuState state = probe->look(work.lease->uuid);
+  if (!state.present) return facts;
+  facts.emplace_back("gpu", state.name);
+  facts.emplace_back("gpu temperature C", fmt::format("{:.0f}", state.temperature_c));
+  return facts;
+}
+
+/// Device and canary of a measurement with workers.
+void Climb::plan_for_workers(const Work& work, tune::CampaignPlan* plan) {
+  plan->limits = worker_limits();
+  if (!work.lease) return;
+  if (!plan->canary) plan->canary = [uuid = work.lease->uuid] { return read_canary(uuid); };
+  plan->canary_band = kGpuCanaryBand;
+  plan->intruder = [this, lease = work.lease] { return pool_->intruder(*lease); };
+}
+
+/// The newest record of an arm's config in this run that is of the same recipe and kernel, or nothing.
+std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_config(const Work& work,
+                                                                               const tune::Contender& arm) const {
+  const auto& lines = store_->view().lines;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, line->object);
+    if (!text.ok()) continue;
+    const Result<std::string> kind = ledger::artifact_kind(text.value(), line->name);
+    if (!kind.ok() || kind.value() != "tune") continue;
+    Result<ledger::TuneRecord> record = ledger::parse_tune(text.value(), line->name);
+    if (!record.ok() || record.value().arm != arm.arm.name) continue;
+    const ledger::TuneRecord& r = record.value();
+    if (r.variant_hash != work.variant->hash || r.kernel_sha256 != work.subject.kernel_sha256 ||
+        r.winner_source_sha256 != arm.arm.source_sha256) {
+      continue;
+    }
+    return std::make_pair(line->object, std::move(record).value());
+  }
+  return std::nullopt;
+}
+
+/// Asks a worker in a process of its own for its config, and keeps the answer, good or bad, as a record of this run.
+Result<std::pair<std::string, ledger::TuneRecord>> Climb::record_config(Work& work, const tune::Contender& arm,
+                                                                        double tune_s, const std::string& name) {
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "tune", work.variant->name, ""));
+  const std::string opened_at = ledger::utc_now();
+  const Description description = describe(arm, tune_s);
+  ledger::TuneRecord record = describe_record(arm, description, tune_s);
+  record.run = goal_.run;
+  record.name = name;
+  record.task = task_.name;
+  record.variant = work.variant->name;
+  record.variant_hash = work.variant->hash;
+  record.opened_at = opened_at;
+  record.closed_at = ledger::utc_now();
+  record.compiler_sha256 = program_sha256_;
+  record.kernel_sha256 = work.subject.kernel_sha256;
+  for (const auto& fact : device_facts(work)) record.machine.push_back(fact);
+  for (const auto& fact : tune::machine_facts()) record.machine.push_back(fact);
+  const std::string id = HC_TRY(store_->put(goal_.run, name, ledger::to_json(record), work.variant->name, open_seq));
+  HC_TRY(store_->run_close(open_seq, description.reason.empty() ? "done" : description.reason));
+  return std::make_pair(id, std::move(record));
+}
+
+Status Climb::tune_worker(Work& work) {
+  HC_TRY(lease_device(work));
+  const contract::TaskBaseline& candidate = *task_.candidate;
+  work.candidate = HC_TRY(worker_contender(candidate, task_, work.subject, ledger::Role::candidate));
+  work.candidate.env = work.env;
+  double tune_s = std::max(0.0, candidate.tune_seconds);
+  if (options_.max_seconds > 0) tune_s = options_.max_seconds;
+  if (!candidate.config.empty()) tune_s = -1;
+  auto found = retune_.contains(work.variant->name) ? std::nullopt : stored_config(work, work.candidate);
+  const bool before = found && found->second.candidates.front().outcome == ledger::Outcome::ok;
+  if (!before) {
+    const std::string limit = tune_s > 0 ? fmt::format("at most {:.0f} s", tune_s) : "without a limit";
+    progress_.line(fmt::format("{}  {}", work.label,
+                               tune_s < 0 ? "the config is pinned by the task, so nothing is tuned"
+                                          : fmt::format("{} tunes itself, {}", work.candidate.arm.name, limit)));
+    found = HC_TRY(record_config(work, work.candidate, tune_s, fmt::format("tune-{}", work.variant->name)));
+  }
+  const ledger::TuneRecord& record = found->second;
+  const ledger::Candidate& outcome = record.candidates.front();
+  if (outcome.outcome != ledger::Outcome::ok) return Diagnostic{Code::no_config, outcome.reason};
+  work.tune_id = found->first;
+  const bool has_config = record.winner != "{}";
+  if (has_config) pin_config(&work.candidate, record.winner);
+  work.candidate.arm.config = record.winner;
+  work.candidate.arm.tune = work.tune_id;
+  work.candidate.arm.has_tuner = record.ended_by != "no search";
+  HC_TRY(tune::hash_binary(&work.candidate));
+  progress_.line(fmt::format("{}  {} in {:.0f} s ({}{}): {}", work.label, before ? "tuned before" : "tuned",
+                             record.seconds, record.ended_by,
+                             record.cold_and_full() ? "" : ", not a full cold tune, so it cannot pass", record.winner));
+  return success();
+}
+
+/// Who says what is right: the oracle on the user's own kernel, or the first baseline where our compiler cannot read
+/// it.
+Result<std::string> Climb::choose_judge(Work& work) {
+  if (work.subject.unreadable.empty()) {
+    work.probe = std::make_unique<tune::Probe>(
+        context_.program, tune::ProbeSetup{work.subject.file, work.subject.request.kernel, work.subject.arg_texts,
+                                           kInputSeed, samples_for(work.subject), ""});
+    auto judge = std::make_unique<tune::OutputJudge>(*work.probe, "");
+    work.elements = HC_TRY(judge->elements());
+    work.judge = std::move(judge);
+    return std::string("oracle");
+  }
+  const contract::TaskBaseline& first = task_.baselines.front();
+  tune::Contender reference = HC_TRY(worker_contender(first, task_, work.subject, ledger::Role::baseline));
+  reference.env = work.env;
+  progress_.line(
+      fmt::format("{}  our compiler cannot read the kernel ({}): outputs are compared with those of {}, so "
+                  "an error that both share is not found",
+                  work.label, work.subject.unreadable, first.name));
+  work.judge = HC_TRY(ReferenceJudge::make(reference));
+  return "baseline " + first.name;
+}
+
+/// The candidate with its pinned config, in a fresh process, on poisoned outputs.
+Status Climb::check_worker(Work& work) {
+  progress_.now(fmt::format("{}  checking the candidate's outputs", work.label));
+  const std::string reference = HC_TRY(choose_judge(work));
+  work.candidate.elements = work.elements;
+  const auto look = [&]() -> Result<bench::OutputVerdict> {
+    const tune::Contender& c = work.candidate;
+    const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(c.argv, worker_limits(), c.env));
+    HC_TRY(worker->prepare(c.prepare));
+    const std::string folder = make_temp_folder("hillclimb-check");
+    const Result<bench::CheckReply> outputs = worker->check({.out_dir = folder, .elements = c.elements});
+    Result<bench::OutputVerdict> verdict =
+        outputs.ok() ? work.judge->judge(c, outputs.value()) : Result<bench::OutputVerdict>(outputs.error());
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    (void)worker->bye();
+    return verdict;
+  };
+  const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "check", work.variant->name, subject_hash(work)));
+  const Result<bench::OutputVerdict> verdict = look();
+  ledger::CheckRecord record;
+  record.run = goal_.run;
+  record.name = fmt::format("check-{}", work.variant->name);
+  record.task = task_.name;
+  record.variant = work.variant->name;
+  record.variant_hash = work.variant->hash;
+  record.backend = task_.candidate->name;
+  record.passed = verdict.ok() && verdict.value().correct;
+  record.worst_error = verdict.ok() ? verdict.value().worst_error : 0;
+  for (const auto& output : work.elements) record.elements += static_cast<int64_t>(output.size());
+  record.nonfinite = verdict.ok() ? verdict.value().nonfinite : 0;
+  record.reference = reference;
+  record.at = ledger::utc_now();
+  HC_TRY(store_->put(goal_.run, record.name, ledger::to_json(record), work.variant->name, open_seq));
+  const std::string reason = !verdict.ok() ? verdict.error().message : verdict.value().message;
+  HC_TRY(store_->run_close(open_seq, record.passed ? "done" : reason));
+  if (!verdict.ok()) return verdict.error();
+  if (!record.passed) return Diagnostic{Code::wrong_answer, fmt::format("{}: {}", work.label, reason)};
+  return success();
+}
+
+/// A baseline's worker made ready: its config is recorded once a run and pinned from then on. False when it refuses.
+Result<bool> Climb::ready_worker(Work& work, const contract::TaskBaseline& baseline, tune::Contender* arm) {
+  arm->env = work.env;
+  arm->elements = work.elements;
+  auto found = stored_config(work, *arm);
+  // What a worker refuses it refuses again; one that died may have had bad luck.
+  const bool settled = found && (found->second.candidates.front().outcome == ledger::Outcome::ok ||
+                                 found->second.candidates.front().outcome == ledger::Outcome::refused);
+  if (!settled) {
+    progress_.now(fmt::format("{}  asking {} for its config", work.label, baseline.name));
+    const double tune_s = baseline.config.empty() ? baseline.tune_seconds : -1;
+    found = HC_TRY(record_config(work, *arm, tune_s, fmt::format("config-{}-{}", work.variant->name, baseline.name)));
+  }
+  const ledger::TuneRecord& record = found->second;
+  if (record.candidates.front().outcome != ledger::Outcome::ok) {
+    progress_.line(fmt::format("{}  left out: {}", work.label, record.candidates.front().reason));
+    return false;
+  }
+  if (record.winner != "{}") pin_config(arm, record.winner);
+  arm->arm.tune = found->first;
+  arm->arm.has_tuner = record.ended_by != "no search";
+  return true;
+}
+
+}  // namespace hc::cli

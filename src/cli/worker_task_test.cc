@@ -1,0 +1,242 @@
+// A task whose candidate is a worker, from first numbers to the report: its own tuner, pinned configs, refusals, a GPU.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/subprocess.h"
+#include "cli/workbench.h"
+#include "contract/goal.h"
+#include "ledger/checker.h"
+#include "report/report.h"
+
+namespace hc::cli {
+namespace {
+
+const std::string kProgram = std::string(HC_BINARY_DIR) + "/hillclimb";
+const std::string kWorker = std::string(HC_SOURCE_DIR) + "/test/workers/softmax_worker.py";
+const std::string kKernels = std::string(HC_SOURCE_DIR) + "/kernels/softmax.py:softmax";
+
+/// One GPU that is idle.
+class OneGpu : public bench::GpuProbe {
+ public:
+  std::vector<std::string> uuids() const override { return {"GPU-test"}; }
+  bench::GpuState look(const std::string& /*uuid*/) const override {
+    bench::GpuState state;
+    state.present = true;
+    state.name = "Test GPU";
+    state.utilization = 0;
+    state.temperature_c = 30;
+    return state;
+  }
+};
+
+class WorkerTask : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!file_exists(kProgram)) GTEST_SKIP() << "hillclimb was not built";
+    if (!run_process({"python3", "--version"}, 20).ok()) GTEST_SKIP() << "no python3 is there";
+    folder_ = make_temp_folder("worker-task-test");
+    context_ = {path("cache"), path("state"), path("anchor.json"), kProgram};
+  }
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  std::string path(const std::string& name) const { return join_path(folder_, name); }
+
+  /// A baseline that does everything twice, and `candidate` as further lines of the candidate.
+  void write_task(const std::string& candidate, const std::string& head = "", const std::string& tail = "",
+                  const std::string& kernel = kKernels) const {
+    const std::string worker = fmt::format("worker = [\"python3\", \"{}\"]\nlog = \"{}\"\n", kWorker, path("log"));
+    const std::string text = fmt::format(
+        "name = \"tiny\"\nkernel = \"{}\"\nbytes = \"8 * m * n\"\n{}\n[inputs]\nx = \"f32[{{m}},{{n}}]\"\n\n"
+        "[[variant]]\nname = \"t1\"\nm = 8\nn = 64\n\n[candidate]\nname = \"mine\"\nimplementation = \"plain\"\n{}{}\n"
+        "[[baseline]]\nname = \"double\"\nimplementation = \"twice\"\n{}\n{}\n[effort]\npairs = 8\nblocks = 5\n"
+        "block_seconds = 0.0005\nnominate_pairs = 2\n",
+        kernel, head, worker, candidate, worker, tail);
+    ASSERT_EQ(write_file_atomic(path("tiny.toml"), text), "");
+  }
+  std::string narrow_baseline() const {
+    return fmt::format(
+        "[[baseline]]\nname = \"narrow\"\nimplementation = \"twice\"\nwidest = 32\nworker = [\"python3\", "
+        "\"{}\"]\n",
+        kWorker);
+  }
+  /// Whatever else runs on this machine voids nothing here.
+  ClimbOptions options(const std::string& who) const {
+    ClimbOptions out;
+    out.task_path = path("tiny.toml");
+    out.artifacts = path("artifacts");
+    out.who = who;
+    out.anchor_band = 1e9;
+    out.canary = [] { return bench::CanaryReading{1, 1, 0}; };
+    return out;
+  }
+  /// Variants without numbers after `start`.
+  int start(const ClimbOptions& with) const {
+    Workbench bench(with, context_);
+    const Result<int> without = bench.first_numbers();
+    EXPECT_TRUE(without.ok()) << without.error().message;
+    return without.ok() ? without.value() : -1;
+  }
+  Result<ledger::VariantVerdict> verify() const {
+    Workbench bench(options("verify t1"), context_);
+    HC_TRY(bench.open("t1"));
+    return bench.verify();
+  }
+  ledger::CheckReport check() const { return ledger::check_goal({path("artifacts/goal.json"), path("anchor.json")}); }
+  /// What each process of the worker was given, in order.
+  std::vector<Json> log() const {
+    std::vector<Json> out;
+    const std::string text = read_file(path("log")).value_or("");
+    for (size_t begin = 0; begin < text.size();) {
+      const size_t end = text.find('\n', begin);
+      out.push_back(parse_json(text.substr(begin, end - begin)).value_or(Json::object()));
+      begin = end + 1;
+    }
+    return out;
+  }
+  /// The newest stored record of a kind whose file name holds a text.
+  std::string stored(const std::string& part) const {
+    const ledger::LedgerView view = ledger::read_ledger(path("artifacts"));
+    for (auto line = view.lines.rbegin(); line != view.lines.rend(); ++line) {
+      if (line->kind != "object" || line->name.find(part) == std::string::npos) continue;
+      return ledger::read_object(path("artifacts"), line->object).value();
+    }
+    return "";
+  }
+
+  std::string folder_;
+  Context context_;
+};
+
+TEST_F(WorkerTask, GoesAllTheWayWithItsConfigPinned) {
+  write_task("tune_seconds = 0\n", "", narrow_baseline());
+  ASSERT_EQ(start(options("start")), 0);
+  const ledger::TuneRecord tune = ledger::parse_tune(stored("tune-t1"), "tune").value();
+  EXPECT_TRUE(tune.cold_and_full());
+  EXPECT_EQ(tune.arm, "mine");
+  const Json winner = parse_json(tune.winner).value();
+  EXPECT_TRUE(winner.contains("pieces")) << tune.winner;
+  EXPECT_TRUE(ledger::parse_check(stored("check-t1"), "check").value().passed);
+  EXPECT_EQ(ledger::parse_check(stored("check-t1"), "check").value().reference, "oracle");
+  const ledger::TuneRecord rival = ledger::parse_tune(stored("config-t1-double"), "config").value();
+  EXPECT_EQ(rival.winner, "{\"pieces\":1}") << "a baseline's own choice is recorded as well";
+  const ledger::TuneRecord refusal = ledger::parse_tune(stored("config-t1-narrow"), "config").value();
+  EXPECT_EQ(refusal.candidates.at(0).outcome, ledger::Outcome::refused);
+  EXPECT_NE(refusal.candidates.at(0).reason.find("rows of 64 are too wide"), std::string::npos);
+
+  const Result<ledger::VariantVerdict> verdict = verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_EQ(verdict.value().best_baseline, "double");
+  EXPECT_GT(verdict.value().ratio, 1.0);
+  EXPECT_EQ(verdict.value().reason.find("tune"), std::string::npos) << verdict.value().reason;
+  EXPECT_EQ(verdict.value().reason.find("narrow"), std::string::npos) << "one that refuses is no rival";
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+
+  int tuned = 0, bare = 0;
+  for (const Json& given : log()) {
+    tuned += !given["tune_s"].is_null();
+    bare += given["tune_s"].is_null() && given["config"].is_null();
+    const bool pinned = given["implementation"] == "plain" && !given["config"].is_null();
+    EXPECT_TRUE(!pinned || given["config"] == winner) << given.dump();
+  }
+  EXPECT_EQ(tuned, 1) << "pairs never tune again";
+  EXPECT_EQ(bare, 1) << "the baseline was asked for its config once";
+  EXPECT_GT(log().size(), 20u) << "each reading has a process of its own";
+  const auto paths = report::write_report(path("artifacts"), check().run, path("out"), {path("anchor.json"), ""});
+  ASSERT_TRUE(paths.ok()) << paths.error().message;
+  EXPECT_NE(read_file(paths.value().markdown).value().find("rows of 64 are too wide"), std::string::npos);
+}
+
+TEST_F(WorkerTask, ALimitedTuneNeverPasses) {
+  write_task("tune_seconds = 1\n");
+  ASSERT_EQ(start(options("start")), 0);
+  const ledger::TuneRecord tune = ledger::parse_tune(stored("tune-t1"), "tune").value();
+  EXPECT_TRUE(tune.started_cold);
+  EXPECT_FALSE(tune.full);
+  EXPECT_EQ(tune.ended_by, "limit");
+  const Result<ledger::VariantVerdict> verdict = verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_NE(verdict.value().verdict, ledger::Verdict::pass);
+  EXPECT_NE(verdict.value().reason.find("ended by a limit before it converged"), std::string::npos)
+      << verdict.value().reason;
+  EXPECT_NE(check().text.find("ended by a limit"), std::string::npos) << check().text;
+}
+
+TEST_F(WorkerTask, APinnedConfigIsNoTune) {
+  write_task("config = { pieces = 4 }\n");
+  ASSERT_EQ(start(options("start")), 0);
+  EXPECT_EQ(ledger::parse_tune(stored("tune-t1"), "tune").value().ended_by, "no search");
+  const Result<ledger::VariantVerdict> verdict = verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_NE(verdict.value().reason.find("did not start cold"), std::string::npos) << verdict.value().reason;
+  for (const Json& given : log()) EXPECT_TRUE(given["tune_s"].is_null());
+}
+
+TEST_F(WorkerTask, AFailedTuneIsARowWithItsError) {
+  for (const auto& [step, words] : {std::pair{"tune", "found no config for this device"}, {"die", "python3"}}) {
+    write_task(fmt::format("fail = \"{}\"\n", step));
+    ClimbOptions fresh = options("start");
+    fresh.fresh = true;
+    EXPECT_EQ(start(fresh), 1);
+    EXPECT_NE(check().text.find("not measured: mine: "), std::string::npos) << check().text;
+    EXPECT_NE(check().text.find(words), std::string::npos) << check().text;
+    const auto paths = report::write_report(path("artifacts"), check().run, path("out"), {path("anchor.json"), ""});
+    ASSERT_TRUE(paths.ok()) << paths.error().message;
+    EXPECT_NE(read_file(paths.value().markdown).value().find(words), std::string::npos);
+  }
+}
+
+TEST_F(WorkerTask, WrongOutputsAreFoundByTheOracle) {
+  write_task("fail = \"wrong\"\n");
+  EXPECT_EQ(start(options("start")), 1);
+  const ledger::CheckRecord record = ledger::parse_check(stored("check-t1"), "check").value();
+  EXPECT_FALSE(record.passed);
+}
+
+TEST_F(WorkerTask, AnUnreadableKernelIsHeldAgainstTheFirstBaseline) {
+  ASSERT_EQ(write_file_atomic(path("k.py"), "def softmax(x):\n    return launch_my_cuda(x)\n"), "");
+  write_task("", "", "", "k.py:softmax");
+  ASSERT_EQ(start(options("start")), 0);
+  EXPECT_EQ(ledger::parse_check(stored("check-t1"), "check").value().reference, "baseline double");
+  write_task("fail = \"wrong\"\n", "", "", "k.py:softmax");
+  ClimbOptions fresh = options("start");
+  fresh.fresh = true;
+  EXPECT_EQ(start(fresh), 1);
+  EXPECT_FALSE(ledger::parse_check(stored("check-t1"), "check").value().passed);
+}
+
+TEST_F(WorkerTask, EveryWorkerOfAVariantGetsItsGpu) {
+  write_task("", "device = \"gpu\"\nwaive = \"a test\"\n");
+  ClimbOptions with = options("start");
+  with.gpus = [](bench::GpuPoolOptions pool) {
+    pool.canary = nullptr;
+    pool.sleep = [](double) {};
+    return bench::GpuPool::open(std::make_unique<OneGpu>(), std::move(pool));
+  };
+  ASSERT_EQ(start(with), 0);
+  ASSERT_GT(log().size(), 5u);
+  for (const Json& given : log()) EXPECT_EQ(given["gpu"], "GPU-test");
+  const std::string devices = read_file(path("artifacts/" + check().run + "/devices.json")).value_or("");
+  EXPECT_NE(devices.find("\"t1\": \"GPU-test\""), std::string::npos) << devices;
+  const ledger::PairsArtifact pairs = ledger::parse_pairs(stored("nominate-t1"), "pairs").value();
+  EXPECT_EQ(ledger::fact(pairs.machine, "gpu uuid"), "GPU-test");
+  EXPECT_EQ(pairs.timer, "event/one-launch/cold-l2");
+}
+
+TEST_F(WorkerTask, StepsOnOurOwnSourceRefuse) {
+  write_task("");
+  ASSERT_EQ(start(options("start")), 0);
+  Workbench bench(options("ablate t1"), context_);
+  ASSERT_TRUE(bench.open("t1").ok());
+  for (const Diagnostic& error : {bench.ablate().error(), bench.attempt("", std::nullopt).error(),
+                                  bench.defaults().error(), bench.measure(knob::Config()).error()}) {
+    EXPECT_EQ(error.code, Code::not_available) << error.message;
+  }
+}
+
+}  // namespace
+}  // namespace hc::cli

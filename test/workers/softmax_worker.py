@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""A worker for the tests: softmax in plain Python with a tuner of its own. Speaks protocol 1, needs only Python.
+
+`implementation` plain has a knob `pieces` that a tuner sets; twice does the work two times. The option `log` names a file that
+gets one JSON line a prepare; `fail` names the step that fails: "tune" refuses to tune, "die" dies in it, "wrong" writes wrong values.
+"""
+import array
+import hashlib
+import json
+import math
+import os
+import re
+import struct
+import sys
+import time
+
+replies = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+MASK = 0xFFFFFFFF
+SCALE = float.fromhex("0x1.bb6854p-22")
+state = {}
+
+
+def words(count, seed, stream):
+    """Philox 4x32-10, as docs/measurement.md has it."""
+    out = []
+    for block in range((count + 3) // 4):
+        c0, c1, c2, c3, k0, k1 = block, 0, stream, 0, seed & MASK, seed >> 32
+        for _ in range(10):
+            p0, p1 = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+            c0, c1, c2, c3 = (p1 >> 32) ^ c1 ^ k0, p1 & MASK, (p0 >> 32) ^ c3 ^ k1, p0 & MASK
+            k0, k1 = (k0 + 0x9E3779B9) & MASK, (k1 + 0xBB67AE85) & MASK
+        out += [c0, c1, c2, c3]
+    return out[:count]
+
+
+def normal(word):
+    total = (word & 255) + ((word >> 8) & 255) + ((word >> 16) & 255) + (word >> 24)
+    return (16384 * total + (((word * 0x9E3779B9) & MASK) >> 18) - 8364032) * SCALE
+
+
+def launch():
+    """The rows in pieces; more pieces are only slower."""
+    x, out, n = state["x"], state["out"], state["n"]
+    for _ in range(2 if state["implementation"] == "twice" else 1):
+        for first in range(0, len(x), n):
+            row = x[first : first + n]
+            top = max(row)
+            powers = [math.exp(v - top) for v in row]
+            scale = 1 / sum(powers)
+            step = max(1, n // state["pieces"])
+            for at in range(0, n, step):
+                out[first + at : first + at + step] = array.array("f", [p * scale for p in powers[at : at + step]])
+    if state["options"].get("fail") == "wrong":
+        out[len(out) // 2] += 1e-3
+
+
+def seconds_of_one():
+    begin = time.perf_counter()
+    launch()
+    return time.perf_counter() - begin
+
+
+def tune(limit_s):
+    """Three configs, each timed once; the best stays."""
+    if state["options"].get("fail") == "tune":
+        raise RuntimeError("the tuner found no config for this device")
+    if state["options"].get("fail") == "die":
+        os._exit(3)
+    begin, results = time.monotonic(), {}
+    for pieces in (1, 4, 16):
+        state["pieces"] = pieces
+        results[pieces] = seconds_of_one()
+    state["pieces"] = min(results, key=results.get)
+    took = max(time.monotonic() - begin, limit_s)  # a limited search lasts as long as it may
+    return {"cold": True, "full": limit_s == 0, "seconds": took, "best_seconds": min(results.values()), "tried": 3}
+
+
+def prepare(request):
+    state["options"] = request.get("options", {})
+    if state["options"].get("log"):
+        with open(state["options"]["log"], "a") as log:
+            kept = {k: request.get(k) for k in ("implementation", "operation", "kernel", "config", "tune_s")}
+            log.write(json.dumps({**kept, "pid": os.getpid(), "gpu": os.environ.get("CUDA_VISIBLE_DEVICES")}) + "\n")
+    if request["implementation"] not in ("plain", "twice"):
+        raise RuntimeError(f"there is no implementation {request['implementation']}")
+    m, n = (int(v) for v in re.fullmatch(r"f32\[(\d+),(\d+)\]", request["args"][0]).groups())
+    if n > state["options"].get("widest", n):
+        raise RuntimeError(f"rows of {n} are too wide")
+    x = array.array("f", [normal(w) for w in words(m * n, request.get("seed", 0), 0)])
+    state.update(implementation=request["implementation"], x=x, n=n, pieces=1, out=array.array("f", bytes(4 * m * n)))
+    reply = {"implementation": state["implementation"], "version": sys.version.split()[0], "threads": 1, "bytes": 8 * m * n,
+             "inputs_sha256": hashlib.sha256(x.tobytes()).hexdigest()}
+    if request.get("config"):
+        state["pieces"] = request["config"]["pieces"]
+    elif "tune_s" in request:
+        reply["tune"] = tune(request["tune_s"])
+    return {**reply, "config": {"pieces": state["pieces"]}}
+
+
+def check(request):
+    if request.get("run", True):
+        state["out"] = array.array("f", [math.nan]) * len(state["x"])
+        launch()
+    out = state["out"]
+    row = {"index": 0, "name": "out", "dtype": "f32", "numel": len(out), "path": "",
+           "nan_count": sum(map(math.isnan, out)), "sha256": hashlib.sha256(out.tobytes()).hexdigest()}
+    if request.get("out_dir"):
+        row["path"] = os.path.join(request["out_dir"], "0.bin")
+        wanted = request.get("elements")
+        row["sampled"] = bool(wanted)
+        with open(row["path"], "wb") as file:
+            file.write(struct.pack(f"<{len(wanted[0])}f", *(out[i] for i in wanted[0])) if wanted else out.tobytes())
+    return {"outputs": [row]}
+
+
+def block(min_block_s):
+    start, seconds = time.monotonic(), []
+    while sum(seconds) < min_block_s:
+        seconds.append(seconds_of_one())
+    return {"seconds": seconds, "launches": len(seconds), "mid_monotonic_s": (start + time.monotonic()) / 2}
+
+
+def answer(op, request):
+    if op == "hello":
+        return {"protocol": 1, "worker": "test-softmax/1", "backend": "cpu"}
+    if op == "prepare":
+        return prepare(request)
+    if op == "check":
+        return check(request)
+    if op == "time":
+        blocks = [block(request.get("min_block_s", 0.005)) for _ in range(request.get("blocks", 5))]
+        return {"clock": "perf_counter", "threads": 1, "flush_bytes": 0, "blocks": blocks}
+    return {}
+
+
+for line in sys.stdin:
+    request = json.loads(line)
+    op = request["op"]
+    try:
+        reply = {"ok": True, "op": op, **answer(op, request)}
+    except Exception as error:
+        reply = {"ok": False, "op": op, "code": "NotAvailable", "message": str(error)}
+    print(json.dumps(reply), file=replies, flush=True)
+    if op == "bye":
+        break
