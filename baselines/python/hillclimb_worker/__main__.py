@@ -12,11 +12,12 @@ from . import PROTOCOL, VERSION
 
 
 class Refused(Exception):
-    """A request that cannot be served: code and message go to the client."""
+    """A request that cannot be served: code, message and the fix, if one is known, go to the client."""
 
-    def __init__(self, code, message):
+    def __init__(self, code, message, fix=None):
         super().__init__(message)
         self.code = code
+        self.fix = fix
 
 
 class Worker:
@@ -33,15 +34,17 @@ class Worker:
         if request.get("protocol") != PROTOCOL:
             raise Refused("MeasurementFailed", f"this worker speaks protocol {PROTOCOL}, not {request.get('protocol')}")
         from . import adaptors
-        import importlib
 
         offers, missing = [], []
-        for name, module_name in adaptors.all_names().items():
+        for name in adaptors.IMPLEMENTATIONS:
             try:
-                module = importlib.import_module("." + module_name, adaptors.__name__)
+                module = adaptors.module_of(name)
+                if self.kind not in adaptors.devices_of(module):
+                    missing.append({"implementation": name, "reason": f"it does not run on {self.kind}"})
+                    continue
                 offers.append({"implementation": name, "library": "", "version": module.version()})
             except Exception as error:
-                missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}"})
+                missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}", "help": adaptors.help_for(name)})
         return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": self.kind,
                 "offers": offers, "missing": missing}
 
@@ -77,15 +80,20 @@ class Worker:
 
     def prepare(self, request):
         """Makes inputs, builds the subject, runs it twice."""
-        import torch
-
         from . import adaptors
 
         started = time.monotonic()
         implementation = request["implementation"]
-        module = adaptors.find(implementation)
-        if self.kind not in getattr(module, "DEVICES", ("cuda",)):
+        try:
+            module = adaptors.module_of(implementation)
+        except adaptors.Unsupported as error:
+            raise Refused("NotAvailable", str(error))
+        except ImportError as error:
+            raise Refused("NotAvailable", f"{implementation} is not here: {error}", adaptors.help_for(implementation))
+        if self.kind not in adaptors.devices_of(module):
             raise Refused("NotAvailable", f"{implementation} does not run on {self.kind}")
+        import torch
+
         self.open(int(request.get("threads", 0)))
         args = self.inputs(request["args"], int(request.get("seed", 0)))
         options = {**request.get("options", {}), "manifest": request.get("manifest", "")}
@@ -97,6 +105,8 @@ class Worker:
                 self.wait()
         except adaptors.Unsupported as error:
             raise Refused("NotAvailable", str(error))
+        except ImportError as error:
+            raise Refused("NotAvailable", f"{implementation} is not here: {error}", adaptors.help_for(implementation))
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
         moved = sum(t.numel() * t.element_size() for t in tensors)
         moved += sum(t.numel() * t.element_size() for t in subject.outputs())
@@ -274,6 +284,8 @@ def main():
             reply = {"ok": True, "op": operation, **getattr(worker, operation)(request)}
         except Refused as error:
             reply = {"ok": False, "op": operation, "code": error.code, "message": str(error)}
+            if error.fix:
+                reply["help"] = error.fix
         except Exception as error:
             traceback.print_exc()
             reply = {"ok": False, "op": operation, "code": type(error).__name__, "message": str(error)[:2000]}

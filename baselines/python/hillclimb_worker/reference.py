@@ -65,6 +65,23 @@ def cross_entropy_grad(rows, x, t):
     return [cross_entropy(rows, x, t)[0], grad]
 
 
+def attention(rows, q, k, v, causal=False):
+    """Batches `rows`, the first and the last head only: softmax(q k' / sqrt(width)) v."""
+    heads = [0, q.size(1) - 1]
+    group = q.size(1) // k.size(1)
+    r = q[rows][:, heads].double()
+    keys, values = k[rows][:, [h // group for h in heads]].double(), v[rows][:, [h // group for h in heads]].double()
+    out = torch.empty_like(r)
+    length = q.size(2)
+    for first in range(0, length, 1024):  # a block of the queries at a time: the scores are large
+        scores = r[:, :, first : first + 1024] @ keys.transpose(-1, -2) / q.size(-1) ** 0.5
+        if causal:
+            below = torch.arange(first, min(first + 1024, length), device=q.device)[:, None] >= torch.arange(length, device=q.device)
+            scores = scores.masked_fill(~below, -float("inf"))
+        out[:, :, first : first + 1024] = scores.softmax(-1) @ values
+    return [out]
+
+
 REDUCED = {"sum": lambda rows, x, dim=-1: [rows_of(x, rows).sum(-1)] if dim in (-1, 1) else [x[:, rows].double().sum(0)]}
 TABLE = {
     "softmax": softmax,
@@ -83,6 +100,9 @@ TABLE = {
         torch.nn.functional.gelu(rows_of(a, rows), approximate="tanh") * rows_of(b, rows)
     ],
     "exp": lambda rows, x: [rows_of(x, rows).exp()],
+    "gemm_nn": lambda rows, a, b: [rows_of(a, rows) @ b.double()],
+    "gemm_nt": lambda rows, a, b: [rows_of(a, rows) @ b.double().t()],
+    "attention": attention,
 }
 # Half an ulp of the output's dtype, and what float32 arithmetic over long rows may add.
 TOLERANCE = {torch.bfloat16: 2.0**-7, torch.float16: 2.0**-9, torch.float32: 2.0**-16, torch.float64: 2.0**-40}
@@ -100,12 +120,13 @@ def compare(operation, args, outputs, seed=0, count=48):
     wanted = TABLE[operation](picked, *args)
     worst, wrong, nonfinite = 0.0, 0, 0
     for want, got in zip(wanted, outputs):
-        have = got[picked].double()
+        have = (got[picked][:, [0, got.size(1) - 1]] if operation == "attention" else got[picked]).double()
         nonfinite += int((~have.isfinite()).sum())
         flat = len(have.shape) == 1
         scale = want.abs().amax() if flat else want.abs().amax(-1, keepdim=True)
         error = (have - want).abs() / scale.clamp_min(1e-30)
         error = torch.where(error.isnan(), torch.full_like(error, float("inf")), error)
         worst = max(worst, float(error.max()))
-        wrong += int((error > TOLERANCE[got.dtype]).sum())
+        allowed = TOLERANCE[torch.float16] if operation.startswith("gemm") else 0  # f32 matrices may be rounded to tf32
+        wrong += int((error > max(TOLERANCE[got.dtype], allowed)).sum())
     return {"reference": "float64", "rows": len(picked), "worst_error": worst, "wrong": wrong, "nonfinite": nonfinite}

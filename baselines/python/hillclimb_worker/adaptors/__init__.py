@@ -6,7 +6,20 @@ launch wrote, `detail` is the recipe. What a framework does not have raises Unsu
 
 import importlib
 
-MODULES = ("torch_ops", "quack_ops", "liger_ops", "cudnn_ops", "helion_ops", "cubin_ops")
+# Module and package by implementation: what is missing can be named without importing any framework.
+IMPLEMENTATIONS = {
+    "torch-eager": ("torch_ops", "torch"),
+    "torch-compile": ("torch_ops", "torch"),
+    "torch-compile-max": ("torch_ops", "torch"),
+    "quack": ("quack_ops", "quack-kernels"),
+    "liger": ("liger_ops", "liger-kernel"),
+    "cudnn": ("cudnn_ops", "nvidia-cudnn-frontend"),
+    "triton": ("triton_ops", "triton"),
+    "flash-attention-4": ("flash_ops", "flash-attn-4"),
+    "helion-triton": ("helion_ops", "helion"),
+    "helion-cute": ("helion_ops", "helion"),
+    "cubin": ("cubin_ops", "torch"),
+}
 
 
 class Unsupported(RuntimeError):
@@ -37,15 +50,18 @@ def keep(function):
     return launch, outputs
 
 
-def find(implementation):
-    """The module that offers this implementation."""
-    for name in MODULES:
-        module = importlib.import_module("." + name, __package__)
-        if implementation in module.NAMES:
-            return module
-    raise Unsupported(f"there is no implementation `{implementation}`; there are {', '.join(sorted(all_names()))}")
+def module_of(implementation):
+    """The module that offers this implementation; ImportError when its framework is not installed."""
+    if implementation not in IMPLEMENTATIONS:
+        raise Unsupported(f"there is no implementation `{implementation}`; there are {', '.join(sorted(IMPLEMENTATIONS))}")
+    return importlib.import_module("." + IMPLEMENTATIONS[implementation][0], __package__)
 
 
-def all_names():
-    """Every implementation's name, whether its package is installed or not."""
-    return {n: m for m in MODULES for n in importlib.import_module("." + m, __package__).NAMES}
+def help_for(implementation):
+    """How to get what an implementation needs."""
+    return f"pip install {IMPLEMENTATIONS[implementation][1]}"
+
+
+def devices_of(module):
+    """Where a module's implementations run."""
+    return getattr(module, "DEVICES", ("cuda",))

@@ -68,6 +68,11 @@ FORMULAS = {
     "swiglu": lambda a, b: F.silu(a) * b,
     "geglu": lambda a, b: F.gelu(a, approximate="tanh") * b,
     "exp": lambda x: x.exp(),
+    "gemm_nn": lambda a, b: a @ b,
+    "gemm_nt": lambda a, b: a @ b.t(),
+    "attention": lambda q, k, v, causal=False: F.scaled_dot_product_attention(
+        q, k, v, is_causal=bool(causal), enable_gqa=q.size(1) != k.size(1)
+    ),
 }
 EAGER = {
     **FORMULAS,
@@ -80,6 +85,8 @@ EAGER = {
 
 def build(implementation, operation, args, options):
     """See the package."""
+    if operation.startswith("gemm"):
+        torch.backends.cuda.matmul.allow_tf32 = True  # as the other products of f32 matrices here
     table = EAGER if implementation == "torch-eager" else FORMULAS
     if operation not in table:
         raise Unsupported(f"{implementation} has no operation `{operation}`; it has {', '.join(sorted(table))}")
