@@ -66,7 +66,7 @@ void onednn(const Context& context, std::vector<Finding>* out) {
     out->push_back({"oneDNN", false, "the CPU baselines of the tasks cannot start", "apt-get install libdnnl2"});
   } else if (found == 1) {
     out->push_back({"oneDNN", false, "only one version is measured, where a newer one might be faster",
-                    "python3 -m venv .venv && .venv/bin/pip install onednn"});
+                    "scripts/fetch_onednn"});
   }
 }
 
