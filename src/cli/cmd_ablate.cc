@@ -79,7 +79,7 @@ const Command& ablate_command() {
       "Set each knob of one variant's winner back to its default and measure what that costs; or of a baseline.",
       workbench_options(
           {{"--baseline", OptionKind::one, "NAME", "Take this baseline's recipe and config apart instead."},
-           {"--set", OptionKind::many, "KEY=VALUE", "baseline: a change more; env.NAME, threads, options.KEY, a key."},
+           {"--set", OptionKind::many, "KEY=VALUE", "baseline: a change more; env.NAME, threads, config.KEY, a key."},
            {"--pairs", OptionKind::one, "N", "Measure N rounds; five if left out."}}),
       ablate};
   return kCommand;

@@ -55,7 +55,7 @@ void leave_out(contract::TaskBaseline* recipe, const std::string& key, const std
 void keys_left_out(const contract::TaskBaseline& baseline, std::vector<RecipeChange>* out) {
   for (const auto& [key, value] : baseline.recipe) {
     if (says_what(key)) continue;
-    const std::optional<Json> table = key == "options" || key == "config" ? object_of(value) : std::nullopt;
+    const std::optional<Json> table = object_of(value);
     if (!table) {
       RecipeChange change{fmt::format("{}: {} -> left out", key, value), baseline, {}, 0, ""};
       leave_out(&change.recipe, key, "");
@@ -74,7 +74,7 @@ void keys_left_out(const contract::TaskBaseline& baseline, std::vector<RecipeCha
 void tuned_keys_left_out(const contract::TaskBaseline& baseline, const tune::Contender& whole,
                          std::vector<RecipeChange>* out) {
   const std::optional<Json> config = object_of(whole.prepare.config);
-  if (!config || !baseline.key("config").empty()) return;
+  if (!config) return;
   for (const auto& [key, had] : config->items()) {
     Json without = *config;
     without.erase(key);
@@ -107,12 +107,13 @@ void onednn_changes(const contract::TaskBaseline& baseline, const tune::Contende
   }
 }
 
-Result<RecipeChange> typed_change(const contract::TaskBaseline& baseline, const std::string& set) {
+Result<RecipeChange> typed_change(const contract::TaskBaseline& baseline, const tune::Contender& whole,
+                                  const std::string& set) {
   const size_t equals = set.find('=');
   const std::string key = set.substr(0, equals);
   if (equals == std::string::npos || key.empty() || key.ends_with('.')) {
     return Diagnostic{Code::usage, fmt::format("--set is `{}`, and KEY=VALUE is needed", set)}.fix(
-        "env.NAME=VALUE, threads=N, options.KEY=VALUE, config.KEY=VALUE or a key of the baseline's recipe");
+        "env.NAME=VALUE, threads=N, config.KEY=VALUE or a key of the baseline's recipe");
   }
   const std::string text = set.substr(equals + 1);
   const Json value = parse_json(text).value_or(Json(text));
@@ -120,6 +121,10 @@ Result<RecipeChange> typed_change(const contract::TaskBaseline& baseline, const 
   const size_t dot = key.find('.');
   if (key.substr(0, dot) == "env" && dot != std::string::npos) {
     change.variables.push_back(fmt::format("{}={}", key.substr(dot + 1), text));
+  } else if (key.substr(0, dot) == "config" && dot != std::string::npos) {
+    Json config = object_of(whole.prepare.config).value_or(Json::object());
+    config[key.substr(dot + 1)] = value;
+    change.config = config.dump();
   } else if (key == "threads") {
     if (!value.is_number_integer() || value.get<int64_t>() < 1 || value.get<int64_t>() > 4096) {
       return Diagnostic{Code::usage, fmt::format("--set threads is `{}`, and a whole number from 1 is needed", text)};
@@ -141,7 +146,7 @@ Result<std::vector<RecipeChange>> recipe_changes(const contract::TaskBaseline& b
                                                  const std::vector<std::string>& libraries,
                                                  const std::vector<std::string>& sets) {
   std::vector<RecipeChange> out;
-  for (const std::string& set : sets) out.push_back(HC_TRY(typed_change(baseline, set)));
+  for (const std::string& set : sets) out.push_back(HC_TRY(typed_change(baseline, whole, set)));
   keys_left_out(baseline, &out);
   tuned_keys_left_out(baseline, whole, &out);
   if (whole.prepare.implementation == kOneDnn) onednn_changes(baseline, whole, machine, libraries, &out);

@@ -20,10 +20,10 @@ struct RecipeChange {
   std::string config;                  ///< JSON text in place of its config; empty: as the baseline
 };
 
-/// Every key of the recipe that is no part of what is computed left out, keys of its `options` and `config` one at a
-/// time; of the config that `whole` was tuned to likewise; one thread; and for oneDNN the smaller instruction sets and
-/// the other libraries among `libraries`. Each `set`, KEY=VALUE with `env.NAME`, `threads`, `options.KEY`, `config.KEY`
-/// or a key of the recipe, adds one; usage when it is none.
+/// Every key of the recipe that is no part of what is computed left out, keys of its tables one at a time; of the
+/// config that `whole` is pinned to likewise; one thread; and for oneDNN the smaller instruction sets and the other
+/// libraries among `libraries`. Each `set`, KEY=VALUE with `env.NAME`, `threads`, `config.KEY`, a key of the recipe or
+/// TABLE.KEY of it, adds one; usage when it is none.
 Result<std::vector<RecipeChange>> recipe_changes(const contract::TaskBaseline& baseline, const tune::Contender& whole,
                                                  const target::Target& machine,
                                                  const std::vector<std::string>& libraries,

@@ -79,8 +79,10 @@ TEST(Recipe, TypedChangesAreAppliedAndRecorded) {
   tune::Contender whole;
   whole.argv = {"prog", "worker"};
   whole.arm.config = R"({"operation":"softmax"})";
-  const auto changes = recipe_changes(recipe({{"operation", "\"softmax\""}}), whole, machine(1, 32), {},
-                                      {"env.OMP_PROC_BIND=true", "threads=3", "options.warps=8", "algorithm=online"});
+  whole.prepare.config = R"({"block":128,"stages":3})";
+  const auto changes =
+      recipe_changes(recipe({{"operation", "\"softmax\""}}), whole, machine(1, 32), {},
+                     {"env.OMP_PROC_BIND=true", "threads=3", "options.warps=8", "algorithm=online", "config.block=64"});
   ASSERT_TRUE(changes.ok()) << changes.error().message;
   ASSERT_GE(changes.value().size(), 4u);
   tune::Contender one = whole;
@@ -94,6 +96,7 @@ TEST(Recipe, TypedChangesAreAppliedAndRecorded) {
   EXPECT_EQ(parse_json(one.arm.config).value()["threads"], 3);
   EXPECT_EQ(changes.value()[2].recipe.key("options"), R"({"warps":8})");
   EXPECT_EQ(changes.value()[3].recipe.key("algorithm"), "online");
+  EXPECT_EQ(changes.value()[4].config, R"({"block":64,"stages":3})");
 }
 
 TEST(Recipe, WhatIsNoChangeIsAUsageError) {

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "cli/recipe.h"
 #include "cli/workbench.h"
+#include "cli/worker_arm.h"
 #include "ledger/judge.h"
 
 namespace hc::cli {
@@ -50,10 +51,15 @@ Result<tune::Contender> Workbench::whole_baseline(const contract::TaskBaseline& 
   Status why = success();
   for (tune::Contender& one : HC_TRY(baseline_contenders(baseline, task_, work_.subject, context_))) {
     HC_TRY(tune::hash_binary(&one));
+    if (!is_own(baseline)) {
+      if (HC_TRY(ready_worker(work_, baseline, &one))) return std::move(one);
+      continue;
+    }
     why = tune::can_start(one);
     if (why.ok()) return std::move(one);
   }
-  return why.error();
+  if (!why.ok()) return why.error();
+  return Diagnostic{Code::not_available, fmt::format("the baseline {} does not run here", baseline.name)};
 }
 
 /// The baseline with one thing changed; an error says why it cannot run so.
@@ -63,7 +69,9 @@ Result<tune::Contender> Workbench::changed_baseline(const RecipeChange& change, 
     return one.prepare.library == whole.prepare.library;
   });
   tune::Contender out = same == made.end() ? std::move(made.front()) : std::move(*same);
-  if (out.prepare.config.empty() && change.recipe.key("config").empty()) out.prepare.config = whole.prepare.config;
+  if (!whole.prepare.config.empty()) pin_config(&out, whole.prepare.config);
+  out.env = whole.env;
+  out.elements = whole.elements;
   out.arm.name = fmt::format("{} with {}", whole.arm.name, change.text);
   out.arm.role = ledger::Role::anchor;
   out.arm.varies = whole.arm.name;
@@ -77,7 +85,12 @@ Result<std::vector<Ablation>> Workbench::ablate_baseline(const std::string& name
                                                          const std::vector<std::string>& sets) {
   const contract::TaskBaseline* const found = HC_TRY(baseline(name));
   HC_TRY(recipe_changes(*found, {}, site_.target, {}, sets));  // what was typed wrong is said before anything runs
-  HC_TRY(prepare_candidate(HC_TRY(incumbent())));
+  if (by_worker()) {
+    HC_TRY(tune_variant(work_));
+    HC_TRY(check_candidate(work_));
+  } else {
+    HC_TRY(prepare_candidate(HC_TRY(incumbent())));
+  }
   tune::Contender whole = HC_TRY(whole_baseline(*found));
   std::vector<std::string> libraries;
   for (const tune::Contender& one : HC_TRY(baseline_contenders(*found, task_, work_.subject, context_))) {
