@@ -14,6 +14,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 
@@ -21,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"20us": 10 << 20, "100us": 52 << 20}  # f32 elements; a copy of n moves 8 n bytes, at about 4 TB/s
 CONFIG = {"threads": 256, "unroll": 4}
 LIMIT = 0.005
+TIMER = []  # path of libhillclimb_timer.so, when it lies beside the worker
 
 
 class Worker:
@@ -28,6 +30,8 @@ class Worker:
 
     def __init__(self, command, errors):
         environment = {**os.environ, "PYTHONPATH": f"{ROOT}/baselines/python:{os.environ.get('PYTHONPATH', '')}"}
+        if TIMER:
+            environment["HILLCLIMB_TIMER"] = TIMER[0]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment)
 
     def ask(self, limit_s=100, **request):
@@ -141,7 +145,10 @@ def main():
     parser.add_argument("--budget-s", type=float, default=75)
     options = parser.parse_args()
     begun = time.monotonic()
+    timer = pathlib.Path(options.worker).resolve().parent / "libhillclimb_timer.so"
+    TIMER.extend([str(timer)] if timer.exists() else [])
     options.out.mkdir(parents=True, exist_ok=True)
+    options.search.append(sysconfig.get_path("purelib"))  # PyTorch's packages bring NVRTC along
     cpp = [options.worker] + [text for folder in options.search for text in ("--search", folder)]
     arms = {"cpp": cpp, "python": [options.python, "-m", "hillclimb_worker"], "cpp-again": cpp}
     rounds, longest = [], 0

@@ -51,6 +51,13 @@ int64_t count_nans(const void* data, DType type, int64_t numel) {
   return count;
 }
 
+/// The inputs' bytes on the host, per argument.
+std::vector<const void*> inputs_of(const Subject& subject) {
+  std::vector<const void*> out;
+  for (const auto& buffer : subject.tensors().host) out.push_back(buffer ? buffer->data() : nullptr);
+  return out;
+}
+
 /// The bytes of output `i`, its entry for the reply, and a file of them where `folder` is given.
 Result<Json> output_json(const Subject& subject, size_t i, const std::string& folder, std::string* bytes) {
   const TensorSpec& spec = subject.call().outputs[i];
@@ -170,9 +177,31 @@ Result<Subject*> Worker::subject(const std::string& slot) {
   return found->second.get();
 }
 
+/// Launches every way that was built on poisoned outputs; those that fail or give a wrong answer.
+Result<Json> Worker::check_ways(Subject& target) const {
+  Json wrong = Json::array();
+  const Memory& output = target.tensors().outputs[0];
+  std::string bytes(static_cast<size_t>(output.bytes()), 0);
+  for (const std::unique_ptr<Way>& way : target.ways().list) {
+    HC_TRY(output.poison());
+    const int failed = way->launch(nullptr);
+    HC_TRY(device_->wait());
+    HC_TRY(output.download(bytes.data()));
+    const Verdict verdict = compare(target.call(), inputs_of(target), bytes.data());
+    if (!failed && verdict.wrong == 0 && verdict.nonfinite == 0) continue;
+    wrong.push_back({{"config", way->config()}, {"launch", failed}, {"verdict", to_json(verdict)}});
+  }
+  return wrong;
+}
+
 Result<Json> Worker::check(const Json& json) {
   const bench::CheckRequest request = HC_TRY(bench::check_request_from_json(json));
+  bool all = false;
+  bench::JsonReader reader(json);
+  reader.optional("all", &all);
+  HC_TRY(reader.finish(diag::Unit{}));
   Subject* const target = HC_TRY(subject(request.slot));
+  const Json wrong_ways = all ? HC_TRY(check_ways(*target)) : Json();
   if (request.run) {
     for (const Memory& output : target->tensors().outputs) HC_TRY(output.poison());
     HC_TRY(cuda_status("the launch", target->launch(nullptr)));
@@ -182,13 +211,13 @@ Result<Json> Worker::check(const Json& json) {
     const std::string why = make_folders(request.out_dir);
     if (!why.empty()) return Diagnostic{.code = Code::file_error, .message = why};
   }
-  std::vector<const void*> inputs;
-  for (const auto& buffer : target->tensors().host) inputs.push_back(buffer ? buffer->data() : nullptr);
   Json outputs = Json::array();
   std::string bytes;
   outputs.push_back(HC_TRY(output_json(*target, 0, request.out_dir, &bytes)));
-  const Verdict verdict = compare(target->call(), inputs, bytes.data());
-  return Json{{"outputs", std::move(outputs)}, {"verdict", to_json(verdict)}};
+  const Verdict verdict = compare(target->call(), inputs_of(*target), bytes.data());
+  Json reply{{"outputs", std::move(outputs)}, {"verdict", to_json(verdict)}};
+  if (all) reply["ways"] = {{"checked", target->ways().list.size()}, {"wrong", wrong_ways}};
+  return reply;
 }
 
 Result<Json> Worker::time(const Json& json) {

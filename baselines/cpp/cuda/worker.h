@@ -21,6 +21,7 @@ class Worker {
   Result<Json> hello(const Json& request);
   Result<Json> prepare(const Json& request);
   Result<Json> check(const Json& request);
+  Result<Json> check_ways(Subject& target) const;
   Result<Json> time(const Json& request);
   Result<Json> device_facts();
   Result<Subject*> subject(const std::string& slot);

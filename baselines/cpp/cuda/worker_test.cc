@@ -56,6 +56,7 @@ std::string compiled(const Family& family, const std::string& operation, const s
 const Json kHello{{"op", "hello"}, {"protocol", 1}};
 const Json kBye{{"op", "bye"}};
 const Json kCheck{{"op", "check"}};
+const Json kCheckAll{{"op", "check"}, {"all", true}};
 
 TEST(CudaWorker, without_a_driver_everything_is_missing_with_its_reason) {
   if (::access("/dev/nvidiactl", F_OK) == 0) GTEST_SKIP() << "this machine has a CUDA driver";
@@ -121,14 +122,16 @@ TEST(CudaWorker, every_algorithm_of_cublaslt_is_tried_and_one_can_be_pinned) {
   const Json pin{{"config", {{"algo", std::string(14, '0') + "16" + std::string(112, '0')}}}};
   const Json unknown{{"config", {{"algo", "99"}}}};
   const std::vector<Json> replies =
-      talk({kHello, prepare("gemm_nn", "f32[8,5]", Json::object()), kCheck, prepare("gemm_nt", "f32[5,8]", pin), kCheck,
-            prepare("gemm_nt", "f32[5,8]", unknown), kBye},
+      talk({kHello, prepare("gemm_nn", "f32[8,5]", Json::object()), kCheckAll, prepare("gemm_nt", "f32[5,8]", pin),
+            kCheck, prepare("gemm_nt", "f32[5,8]", unknown), kBye},
            true);
   ASSERT_EQ(replies[1]["ok"], true) << replies[1];
   EXPECT_EQ(replies[1]["search"]["tried"], 2) << "the third is refused by the library";
   EXPECT_EQ(replies[1]["version"], "130000");
   EXPECT_EQ(replies[2]["verdict"]["wrong"], 0);
   EXPECT_EQ(replies[2]["verdict"]["rows"], 6);
+  EXPECT_EQ(replies[2]["ways"]["checked"], 2);
+  EXPECT_TRUE(replies[2]["ways"]["wrong"].empty());
   ASSERT_EQ(replies[3]["ok"], true) << replies[3];
   EXPECT_EQ(replies[3]["config"]["id"], 22);
   EXPECT_EQ(replies[3]["search"]["tried"], 1);
@@ -177,10 +180,11 @@ TEST(CudaWorker, a_kernel_that_writes_nothing_is_found_wrong) {
                      {"args", args},
                      {"options", {{"config", config}}}};
   // The stand-in runs no sum: what stays is the poison.
-  const std::vector<Json> replies = talk({kHello, prepare, kCheck, kBye}, true, options);
+  const std::vector<Json> replies = talk({kHello, prepare, kCheckAll, kBye}, true, options);
   ASSERT_EQ(replies[1]["ok"], true) << replies[1];
   EXPECT_EQ(replies[2]["outputs"][0]["nan_count"], 64);
   EXPECT_EQ(replies[2]["verdict"]["wrong"], replies[2]["verdict"]["rows"]);
+  EXPECT_EQ(replies[2]["ways"]["wrong"][0]["config"], config);
 }
 
 }  // namespace

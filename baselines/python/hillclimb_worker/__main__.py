@@ -11,6 +11,9 @@ import traceback
 from . import PROTOCOL, VERSION
 
 
+IMPORTED = []  # what a fork server had imported before this process was forked off
+
+
 class Refused(Exception):
     """A request that cannot be served: code, message and the fix, if one is known, go to the client."""
 
@@ -36,7 +39,7 @@ class Worker:
         from . import adaptors
 
         offers, missing = [], []
-        for name in adaptors.IMPLEMENTATIONS:
+        for name in adaptors.IMPLEMENTATIONS if request.get("discover") else ():  # each look imports a framework
             try:
                 module = adaptors.module_of(name)
                 if self.kind not in adaptors.devices_of(module):
@@ -96,10 +99,11 @@ class Worker:
 
         self.open(int(request.get("threads", 0)))
         args = self.inputs(request["args"], int(request.get("seed", 0)))
-        options = {**request.get("options", {}), "manifest": request.get("manifest", "")}
+        given = {name: request.get(name) for name in ("manifest", "kernel", "config", "tune_s")}
+        options = {**request.get("options", {}), **given}
         try:
             with torch.no_grad():
-                subject = module.build(implementation, request["operation"], args, options)
+                subject = module.build(implementation, request.get("operation", ""), args, options)
                 for _ in range(2):
                     subject.launch()
                 self.wait()
@@ -111,11 +115,14 @@ class Worker:
         moved = sum(t.numel() * t.element_size() for t in tensors)
         moved += sum(t.numel() * t.element_size() for t in subject.outputs())
         self.subjects[request.get("slot", "main")] = (subject, request, args)
+        forked = f"; forked by a server that had imported {IMPORTED[0]}" if IMPORTED else ""
+        reply = {"tune": subject.tune} if subject.tune else {}
         return {
+            **reply,
             "implementation": implementation,
             "version": module.version(),
             "library": getattr(sys.modules.get(implementation.split("-")[0]), "__file__", "") or "",
-            "detail": subject.detail,
+            "detail": subject.detail + forked,
             "config": subject.config,
             "threads": torch.get_num_threads() if self.kind == "cpu" else 0,
             "bytes": moved,
@@ -152,16 +159,20 @@ class Worker:
                 subject.launch()
         self.wait()
         outputs = subject.outputs()
-        verdict = reference.compare(request.get("reference", prepared["operation"]), args, outputs, prepared.get("seed", 0))
-        rows = []
+        verdict = reference.compare(request.get("reference", prepared.get("operation", "")), args, outputs, prepared.get("seed", 0))
+        rows, wanted = [], request.get("elements") or []
         for index, t in enumerate(outputs):
             path = ""
             if request.get("out_dir"):
                 os.makedirs(request["out_dir"], exist_ok=True)
                 path = os.path.join(request["out_dir"], f"{index}.bin")
-                t.contiguous().reshape(-1).view(torch.uint8).cpu().numpy().tofile(path)
+                written = t.contiguous().reshape(-1)
+                if index < len(wanted):
+                    written = written[torch.tensor(wanted[index], dtype=torch.int64, device=t.device)]
+                written.view(torch.uint8).cpu().numpy().tofile(path)
             rows.append({"index": index, "name": f"out.{index}", "dtype": short_name(t.dtype), "numel": t.numel(), "path": path,
-                         "sha256": digest([t]), "nan_count": int(t.isnan().sum())})
+                         "sha256": digest([t]), "nan_count": int(t.isnan().sum()),
+                         "sampled": bool(path) and index < len(wanted)})
         return {"outputs": rows, "verdict": verdict}
 
     def time(self, request):
@@ -262,11 +273,11 @@ def listed(folder):
         return []
 
 
-def main():
+def main(arguments=None):
     """Serves requests until `bye` or the end of the input."""
     parser = argparse.ArgumentParser(prog="hillclimb_worker", description=__doc__)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda", help="where tensors lie and launches are timed")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # whatever a library prints goes to standard error
     sys.stdout = sys.stderr
@@ -294,4 +305,9 @@ def main():
 
 
 if __name__ == "__main__":
+    server = os.environ.get("HILLCLIMB_FORK_SERVER")
+    if server:
+        from . import fork_server
+
+        sys.exit(fork_server.ask(server, sys.argv[1:]))
     sys.exit(main())

@@ -29,11 +29,12 @@ class Unsupported(RuntimeError):
 class Subject:
     """Something to be measured."""
 
-    def __init__(self, launch, outputs, detail="", config=None):
+    def __init__(self, launch, outputs, detail="", config=None, tune=None):
         self.launch = launch
         self.outputs = outputs
         self.detail = detail
         self.config = config
+        self.tune = tune  # what the framework's own tuner did: cold, full, seconds, ...
 
 
 def keep(function):

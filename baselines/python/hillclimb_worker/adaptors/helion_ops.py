@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import tempfile
 import time
 
 from . import Subject, Unsupported, keep
@@ -25,35 +26,63 @@ def load(path):
     return module
 
 
-def build(implementation, operation, args, options):
-    """`operation` is FILE.py:NAME. options: `config` pins one (its JSON); otherwise `tune_s` limits the tuner, 0 is no limit."""
-    backend = NAMES.get(implementation) and implementation.split("-")[1]
-    # The backend is read when helion is imported: one backend per process, as every number here is one config per process.
-    os.environ["HELION_BACKEND"] = backend
-    pinned = options.get("config")
-    if not pinned:
-        os.environ["HELION_SKIP_CACHE"] = "1"
-        if options.get("tune_s"):
-            os.environ["HELION_AUTOTUNE_BUDGET_SECONDS"] = str(int(options["tune_s"]))
+def kernel_of(where):
+    """`FILE.py:name`, or the only kernel of `FILE.py`."""
     import helion
 
-    path, _, name = operation.rpartition(":")
-    if not path:
-        raise Unsupported(f"`{operation}` does not name a kernel; Helion needs FILE.py:NAME")
-    kernel = getattr(load(path), name)
-    bound = kernel.bind(tuple(args))
+    path, colon, name = where.rpartition(":")
+    module = load(path if colon else where)
+    kernels = {n: k for n, k in vars(module).items() if isinstance(k, helion.Kernel)}
+    if not colon and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name not in kernels:
+        raise Unsupported(f"`{where}` does not name a Helion kernel; the file has {', '.join(sorted(kernels)) or 'none'}")
+    return kernels[name]
+
+
+def settings_for(tune_s, wanted):
+    """Variables of Helion's tuner: its limit, and a cache of its own so that nothing is remembered."""
+    fresh = tempfile.mkdtemp(prefix="hillclimb-cold-")
+    settings = {
+        "HELION_SKIP_CACHE": "1",
+        "HELION_CACHE_DIR": os.path.join(fresh, "helion"),
+        "TORCHINDUCTOR_CACHE_DIR": os.path.join(fresh, "inductor"),
+        "TRITON_CACHE_DIR": os.path.join(fresh, "triton"),
+    }
+    if tune_s:
+        settings["HELION_AUTOTUNE_BUDGET_SECONDS"] = str(max(1, int(tune_s)))
+    settings.update({name: str(value) for name, value in wanted.items()})
+    return settings
+
+
+def tune(bound, args, tune_s, lesser):
+    """Helion's own search; it is full when neither the limit nor a lesser effort cut it short."""
     start = time.monotonic()
+    config = bound.autotune(tuple(args))
+    seconds = time.monotonic() - start
+    return config, {"cold": True, "full": not lesser and (not tune_s or seconds < tune_s), "seconds": seconds}
+
+
+def build(implementation, operation, args, options):
+    """The kernel is `kernel` (or `operation`, as FILE.py:name). `config` pins one; otherwise `tune_s` limits Helion's tuner, 0 is
+    no limit. `environment` is a table of further variables for the tuner, such as HELION_AUTOTUNE_EFFORT."""
+    where = operation if ".py" in operation else options.get("kernel") or ""
+    pinned, tune_s = options.get("config"), options.get("tune_s")
+    wanted = options.get("environment") or {}
+    if not pinned and tune_s is None:
+        raise Unsupported("Helion runs with a config or after a search: give `config` or `tune_s`")
+    # The backend is read when helion is imported: one backend per process, as every number here is one config per process.
+    os.environ["HELION_BACKEND"] = implementation.split("-")[1]
+    if not pinned:
+        os.environ.update(settings_for(tune_s, wanted))
+    import helion
+
+    bound = kernel_of(where).bind(tuple(args))
+    report = None
     if pinned:
-        config = helion.Config.from_json(pinned)
+        config = helion.Config.from_json(json.dumps(pinned))
     else:
-        config = bound.autotune(tuple(args))
-    tuned_s = time.monotonic() - start
+        config, report = tune(bound, args, tune_s, bool(wanted))
     bound.set_config(config)
     launch, outputs = keep(lambda: bound(*args))
-    record = {
-        "config": json.loads(config.to_json()),
-        "tuned_s": tuned_s,
-        "cold": not pinned,
-        "full": not pinned and not options.get("tune_s"),
-    }
-    return Subject(launch, outputs, f"helion {version()} {backend}", record)
+    return Subject(launch, outputs, f"helion {version()} {os.environ['HELION_BACKEND']}", json.loads(config.to_json()), report)

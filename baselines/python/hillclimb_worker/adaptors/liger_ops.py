@@ -47,6 +47,14 @@ def geglu(a, b):
     return keep(lambda: LigerGELUMulFunction.apply(a, b))
 
 
+def settings(columns):
+    """Block and warps that Liger chooses for a row of so many columns; its version fixes them."""
+    from liger_kernel.ops.utils import calculate_settings
+
+    block, warps = calculate_settings(columns)
+    return {"BLOCK_SIZE": block, "num_warps": warps}
+
+
 TABLE = {f.__name__: f for f in (softmax, rms_norm, layer_norm, swiglu, geglu)}
 
 
@@ -55,4 +63,4 @@ def build(implementation, operation, args, options):
     if operation not in TABLE:
         raise Unsupported(f"this adaptor has no `{operation}` of Liger's; it has {', '.join(sorted(TABLE))}")
     launch, outputs = TABLE[operation](*args)
-    return Subject(launch, outputs, f"liger-kernel {version()}")
+    return Subject(launch, outputs, f"liger-kernel {version()}", settings(args[0].shape[-1]))

@@ -67,6 +67,13 @@ def cross_entropy_grad(x, t):
     return lambda: module.cross_entropy_fwd_out(x, t, None, loss, lse, grad, None, -100), lambda: [loss, grad]
 
 
+def packages():
+    """Quack picks threads and cluster from the shape; its version and the DSL's fix what runs."""
+    from importlib.metadata import version as of
+
+    return {"quack-kernels": version(), "nvidia-cutlass-dsl": of("nvidia-cutlass-dsl")}
+
+
 TABLE = {
     f.__name__: f
     for f in (softmax, softmax_bwd, rms_norm, rms_norm_bwd, layer_norm, layer_norm_bwd, cross_entropy, cross_entropy_grad)
@@ -78,4 +85,4 @@ def build(implementation, operation, args, options):
     if operation not in TABLE:
         raise Unsupported(f"Quack has no kernel for `{operation}`; this adaptor has {', '.join(sorted(TABLE))}")
     launch, outputs = TABLE[operation](*args)
-    return Subject(launch, outputs, f"quack {version()}")
+    return Subject(launch, outputs, f"quack {version()}", packages())

@@ -91,9 +91,11 @@ def build(implementation, operation, args, options):
     if operation not in table:
         raise Unsupported(f"{implementation} has no operation `{operation}`; it has {', '.join(sorted(table))}")
     function = table[operation]
+    config = None
     if implementation != "torch-eager":
         torch._dynamo.reset()
-        mode = "max-autotune-no-cudagraphs" if implementation == "torch-compile-max" else None
-        function = torch.compile(function, dynamic=False, fullgraph=True, mode=mode)
+        mode = "max-autotune-no-cudagraphs" if implementation == "torch-compile-max" else "default"
+        config = options.get("config") or {"mode": mode, "dynamic": False, "fullgraph": True}
+        function = torch.compile(function, **config)
     launch, outputs = keep(lambda: function(*args))
-    return Subject(launch, outputs, NAMES[implementation])
+    return Subject(launch, outputs, NAMES[implementation], config)
