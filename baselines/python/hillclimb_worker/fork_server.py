@@ -151,7 +151,6 @@ def main():
     parser.add_argument("--import", dest="names", nargs="*", default=list(USUAL))
     options = parser.parse_args()
     os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
-    os.environ["HELION_BACKEND"] = os.environ.get("HELION_BACKEND", "triton")
     listen(options.socket, prepare(options.names))
 
 
