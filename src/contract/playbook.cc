@@ -185,9 +185,9 @@ constexpr Line kSteps[] = {
      "baseline, geometric means, device, power cap and versions, every number with its artifact. Until the goal is met "
      "every page says INTERIM."},
     {"",
-     "3. Tell the owner what changed, commit by commit, and what is risky or reaches beyond the backend. Take every "
-     "number "
-     "from the report; type none yourself."},
+     "3. Write down what changed, commit by commit, and what is risky or reaches beyond the backend, and hand it to "
+     "`hillclimb report --claims FILE`: numbers only as `{{VARIANT.ratio}}` and the like. `hillclimb report --verify` "
+     "derives every page anew. Send the owner that report; type no number yourself."},
 };
 
 constexpr const char* kFrontMatter =

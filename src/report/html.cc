@@ -84,16 +84,25 @@ std::string table_head(const Model& m) {
 
 std::string table_row(const Model& m, const Row& row) {
   const std::string unit = m.units.size() > 1 ? " " + row.unit : "";
-  const auto number = [](const std::string& text) { return fmt::format("<td class=\"num\">{}</td>", escape(text)); };
+  const auto link = [&](const std::string& text, const std::string& artifact) {
+    if (artifact.empty() || text == "–") return escape(text);
+    return fmt::format("<a href=\"{}\">{}</a>", escape(href(m, artifact)), escape(text));
+  };
+  const auto number = [&](const std::string& text) {
+    return fmt::format("<td class=\"num\">{}</td>", link(text, row.artifact));
+  };
+  const auto earlier_number = [&](const std::string& text) {
+    return fmt::format("<td class=\"num\">{}</td>", link(text, row.before_artifact));
+  };
   std::string out =
       fmt::format("<tr><td><b>{}</b><div class=\"sub\">{}</div></td>", escape(row.name), escape(row.inputs));
-  out += number(speed_text(row.before)) +
-         fmt::format("<td class=\"num strong\">{}{}</td>", speed_text(row.after), escape(unit));
+  out += earlier_number(speed_text(row.before)) +
+         fmt::format("<td class=\"num strong\">{}{}</td>", link(speed_text(row.after), row.artifact), escape(unit));
   for (const Speed& b : row.baselines) out += number(speed_text(b.value));
   if (m.has_ceiling) out += number(speed_text(row.ceiling));
-  out += number(ratio_text(row.before_ratio));
-  out +=
-      fmt::format("<td class=\"num strong\">{}</td>", ratio_text(row.verdict.ratio)) + number(bounds_text(row.verdict));
+  out += earlier_number(ratio_text(row.before_ratio));
+  out += fmt::format("<td class=\"num strong\">{}</td>", link(ratio_text(row.verdict.ratio), row.artifact)) +
+         number(bounds_text(row.verdict));
   out += fmt::format("<td>{}</td><td class=\"num\">{}{}</td>", verdict_badge(row), row.valid_pairs,
                      row.void_pairs ? fmt::format("<div class=\"sub\">{} void</div>", row.void_pairs) : "");
   const bool earlier = !row.before_artifact.empty() && row.before_artifact != row.artifact;
@@ -214,11 +223,11 @@ std::string html_page(const Model& m, const std::string& generated) {
   out += hero(m) + tiles(m);
   out += speed_section(m);
   out += "<section><h2>The checker</h2><pre>" + escape(m.check.text) + "</pre></section>\n";
-  out += tuning_section(m) + losses_section(m) + risks_section(m);
+  out += html_life(m) + tuning_section(m) + losses_section(m) + risks_section(m);
   out += fmt::format(
       "<footer>Run <b>{}</b> · {} measurements and tunes announced, {} objects stored · written {}{}</footer>\n",
       escape(m.run), m.announced, m.stored, escape(generated), m.interim ? " · INTERIM, the goal is not met" : "");
-  return out + "</main></body></html>\n";
+  return out + "</main></body></html>\n" + stamp(m, generated);
 }
 
 }  // namespace hc::report

@@ -39,13 +39,16 @@ std::string files_text(const Row& row) {
 }
 
 std::string table_row(const Model& m, const Row& row) {
-  std::string out = fmt::format("| {} | {} | {} |", cell(row.name), speed_text(row.before), speed_text(row.after));
-  for (const Speed& b : row.baselines) out += fmt::format(" {} |", speed_text(b.value));
-  if (m.has_ceiling) out += fmt::format(" {} |", speed_text(row.ceiling));
-  return out + fmt::format(" {} | {} | {} | {}{} | {} | {} |\n", ratio_text(row.before_ratio),
-                           ratio_text(row.verdict.ratio), bounds_text(row.verdict),
-                           ledger::verdict_name(row.verdict.verdict), row.stale ? " (stale)" : "", row.valid_pairs,
-                           files_text(row));
+  const auto now = [&](const std::string& text) { return markdown_link(m, text, row.artifact); };
+  const auto then = [&](const std::string& text) { return markdown_link(m, text, row.before_artifact); };
+  std::string out =
+      fmt::format("| {} | {} | {} |", cell(row.name), then(speed_text(row.before)), now(speed_text(row.after)));
+  for (const Speed& b : row.baselines) out += fmt::format(" {} |", now(speed_text(b.value)));
+  if (m.has_ceiling) out += fmt::format(" {} |", now(speed_text(row.ceiling)));
+  return out + fmt::format(" {} | {} | {} | {}{} | {} | {} |\n", then(ratio_text(row.before_ratio)),
+                           now(ratio_text(row.verdict.ratio)), bounds_text(row.verdict),
+                           ledger::verdict_name(row.verdict.verdict), row.stale ? " (stale)" : "",
+                           now(std::to_string(row.valid_pairs)), files_text(row));
 }
 
 /// Arithmetic means of the absolute columns, geometric means of the ratios; absolute means only within one unit.
@@ -71,8 +74,8 @@ std::string summary_row(const Model& m) {
 }
 
 std::string tuning_section(const Model& m) {
-  std::string out =
-      "## Tuning\n\n| variant | candidates | outcomes | space | time | seed | ended | winner | artifact |\n";
+  std::string out = "## Tuning\n\n" + machine_line(m) +
+                    "\n\n| variant | candidates | outcomes | space | time | seed | ended | winner | artifact |\n";
   out += "|---|--:|---|--:|--:|--:|---|---|---|\n";
   bool any = false;
   for (const Row& row : m.rows) {
@@ -137,13 +140,13 @@ std::string markdown_page(const Model& m, const std::string& generated) {
   out += summary_row(m) + "\n";
   out += "Variants:\n\n";
   for (const Row& row : m.rows) out += fmt::format("* {}: `{}`\n", row.name, row.inputs);
-  out += "\n" + tuning_section(m) + losses_section(m);
+  out += "\n" + markdown_life(m) + tuning_section(m) + losses_section(m);
   out += "## Risks\n\n";
   for (const std::string& risk : m.risks) out += "* " + risk + "\n";
   if (m.risks.empty()) out += "None was flagged.\n";
   out += fmt::format("\n---\nRun {}, {} measurements and tunes announced, {} objects stored; written {}{}\n", m.run,
                      m.announced, m.stored, generated, m.interim ? "; INTERIM, the goal is not met" : "");
-  return out;
+  return out + "\n" + stamp(m, generated);
 }
 
 }  // namespace hc::report

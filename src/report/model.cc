@@ -126,6 +126,16 @@ void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   }
 }
 
+/// How much one pair scatters: what the bounds are made of, and the least difference that a single pair could show.
+double pair_scatter(const PairsArtifact& a, const std::string& baseline) {
+  std::vector<double> differences;
+  for (const ledger::PairTimes& t : ledger::pair_times(a, baseline)) differences.push_back(t.baseline - t.candidate);
+  if (differences.size() < 3) return 0;
+  const double middle = ledger::median(differences);
+  for (double& d : differences) d = std::abs(d - middle);
+  return 1.4826 * ledger::median(differences);
+}
+
 /// Measured before any goal number: fills speeds of the other artifacts that a pooled shape rests on.
 void count_pooled_pairs(Gatherer& g, const ledger::GoalShape& shape, Row* row) {
   for (size_t i = 0; i + 1 < shape.evidence.size(); ++i) {
@@ -155,7 +165,10 @@ Row make_row(Gatherer& g, const ledger::LockedVariant& locked) {
       const PairsArtifact* before = g.evidence.pairs(shape.before_evidence.back(), &g.ignored);
       if (before) row.before = speed(before->work, candidate_seconds(*before));
     }
-    if (newest) fill_measurement(g, *newest, &row);
+    if (newest) {
+      fill_measurement(g, *newest, &row);
+      row.scatter = pair_scatter(*newest, row.verdict.best_baseline);
+    }
     count_pooled_pairs(g, shape, &row);
   }
   if (row.baselines.empty()) {
@@ -251,6 +264,11 @@ void gather_risks(Gatherer& g) {
   std::vector<std::string>& out = g.model.risks;
   for (const Row& row : g.model.rows) row_risks(row, &out);
   for (const std::string& run : g.model.runs) out.push_back("a run was announced and never ended: " + run);
+  if (g.model.check.status == "running" && g.model.log.empty() && g.model.announced > 0)
+    out.push_back("no iteration was logged, so the way here is not told");
+  for (const ledger::LedgerLine& line : g.evidence.view().lines) {
+    if (line.kind == "lost") out.push_back("an earlier ledger was lost: " + line.note);
+  }
   if (!g.model.lock.waive.empty()) out.push_back("fewer baselines than usual: " + g.model.lock.waive);
   for (const std::string& note : g.model.check.notes) out.push_back(note);
 }
@@ -312,6 +330,11 @@ Result<Model> gather(const std::string& artifacts_dir, const std::string& run, c
   }
   gather_losses(g);
   gather_runs(g);
+  g.model.history = run_history(g.evidence, g.model.lock, g.model.run);
+  g.model.amendments = amendments(view);
+  g.model.log = contract::iterations(view, g.model.run);
+  g.model.ledger_lines = static_cast<int64_t>(view.lines.size());
+  g.model.ledger_head = view.head();
   gather_risks(g);
   return std::move(g.model);
 }

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "contract/goal.h"
+#include "contract/iteration_log.h"
 #include "ledger/checker.h"
+#include "report/history.h"
 
 namespace hc::report {
 
@@ -44,6 +46,7 @@ struct Row {
   std::string artifact, before_artifact, timer;
   int valid_pairs = 0, void_pairs = 0;
   bool stale = false;
+  double scatter = 0;  ///< of one pair: 1.4826 times the median distance of the log differences from their median
   TuneSummary tune;
 };
 
@@ -67,6 +70,14 @@ struct Model {
   std::vector<std::string> risks;
   std::vector<std::string> runs;  ///< measurements announced but not ended
   int announced = 0, stored = 0;
+  std::vector<RunLine> history;          ///< every announced run, losing ones too
+  std::vector<std::string> amendments;   ///< since the goal was made
+  std::vector<contract::Iteration> log;  ///< oldest first
+  Commits commits;
+  std::string claims;        ///< what the author says, placeholders filled in; or empty
+  std::string link_prefix;   ///< from the report's folder to the artifacts, ends with a slash
+  int64_t ledger_lines = 0;  ///< that the report was made from
+  std::string ledger_head;
 };
 
 /// Reads everything that the report of `run` needs; an empty run means the goal's own.

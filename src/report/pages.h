@@ -20,4 +20,14 @@ std::string bounds_text(const ledger::VariantVerdict& verdict);
 /// The sentence above the table: machine, versions, timer.
 std::string machine_line(const Model& model);
 
+/// A number as a link to the artifact that it follows from; the text alone where there is none.
+std::string markdown_link(const Model& model, const std::string& text, const std::string& artifact);
+/// Where a link to an artifact goes: relative to the report's folder.
+std::string href(const Model& model, const std::string& artifact);
+/// Pairs and modes, every run, log, amendments, commits, what the author says.
+std::string markdown_life(const Model& model);
+std::string html_life(const Model& model);
+/// The last line of a page: what it was made from, for `report --verify`.
+std::string stamp(const Model& model, const std::string& generated);
+
 }  // namespace hc::report
