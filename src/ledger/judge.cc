@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "ledger/fairness.h"
 #include "ledger/json_reader.h"
 
 #ifndef HC_RULES_SHA256
@@ -323,7 +324,14 @@ void judge_confirmed(Case& c) {
   for (const BaselineVerdict& b : c.verdict.baselines) {
     if (!b.full_tune) hold_back(c.verdict, fmt::format("{}: not a full tune of its own", b.name));
   }
-  for (const Item& item : c.confirming) hold_back(c.verdict, refusal(*item.artifact));
+  std::vector<std::string> ids;
+  for (const Item& item : c.confirming) {
+    hold_back(c.verdict, refusal(*item.artifact));
+    ids.push_back(item.id);
+  }
+  for (const BaselineVerdict& b : c.verdict.baselines) {
+    hold_back(c.verdict, slower_than_itself(c.evidence, c.lock, c.variant, b.name, ids));
+  }
 }
 
 }  // namespace

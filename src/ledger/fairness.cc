@@ -1,0 +1,126 @@
+// A baseline is held against its own best value, so that nobody wins by slowing it down.
+#include "ledger/fairness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace hc::ledger {
+namespace {
+
+constexpr double kHandicap = 0.02;   ///< a baseline may be this much slower than it has shown
+constexpr double kSureness = 3;      ///< standard errors by which the excess has to be beyond the noise
+constexpr size_t kPairsToSpeak = 4;  ///< fewer pairs verify nothing
+
+/// Mean and standard error of a logarithm over pairs.
+struct Level {
+  double mean = 0, error = 0;
+};
+
+Level level_of(const std::vector<double>& logs) {
+  const auto n = static_cast<double>(logs.size());
+  double sum = 0, squares = 0;
+  for (const double x : logs) sum += x;
+  const double mean = sum / n;
+  for (const double x : logs) squares += (x - mean) * (x - mean);
+  return {mean, std::sqrt(squares / (n - 1) / n)};
+}
+
+/// A baseline's speed in one measurement.
+struct Speed {
+  Level relative;  ///< of baseline over anchor
+  Level seconds;
+  std::string where;
+};
+
+const Arm* arm_with(const PairsArtifact& a, Role role, const std::string& name) {
+  for (const Arm& arm : a.arms) {
+    if (arm.role == role && (name.empty() || arm.name == name)) return &arm;
+  }
+  return nullptr;
+}
+
+double log_seconds(const Reading& reading) {
+  std::vector<double> times;
+  for (const Block& block : reading.blocks) times.push_back(block.seconds / static_cast<double>(block.launches));
+  return std::log(median(std::move(times)));
+}
+
+const Reading* reading_in(const Pair& pair, const std::string& arm) {
+  for (const Reading& r : pair.readings) {
+    if (r.arm == arm && !r.blocks.empty()) return &r;
+  }
+  return nullptr;
+}
+
+/// Nothing when the measurement has no anchor, too few pairs or a wrong answer of the baseline.
+std::optional<Speed> speed_in(const PairsArtifact& a, const std::string& baseline) {
+  const Arm* anchor = arm_with(a, Role::anchor, "");
+  if (!anchor) anchor = arm_with(a, Role::ceiling, "");
+  if (!anchor || !arm_with(a, Role::baseline, baseline)) return std::nullopt;
+  std::vector<double> relative, seconds;
+  for (const Pair& pair : a.pairs) {
+    const Reading *own = reading_in(pair, baseline), *other = reading_in(pair, anchor->name);
+    if (!pair.valid || !own || !other) continue;
+    if (!own->correct) return std::nullopt;
+    seconds.push_back(log_seconds(*own));
+    relative.push_back(seconds.back() - log_seconds(*other));
+  }
+  if (seconds.size() < kPairsToSpeak) return std::nullopt;
+  return Speed{level_of(relative), level_of(seconds), fmt::format("{}/{} against {}", a.run, a.name, anchor->name)};
+}
+
+/// Whether `now` is slower than `best` by more than the handicap, beyond the noise of both.
+bool beyond(const Level& now, const Level& best) {
+  const double noise = kSureness * std::hypot(now.error, best.error);
+  return now.mean - best.mean - noise > std::log1p(kHandicap);
+}
+
+/// The anchor's name and what surrounds the timing have to agree for two speeds to be compared.
+bool comparable(const PairsArtifact& a, const PairsArtifact& b) {
+  const Arm *one = arm_with(a, Role::anchor, ""), *other = arm_with(b, Role::anchor, "");
+  if (!one) one = arm_with(a, Role::ceiling, "");
+  if (!other) other = arm_with(b, Role::ceiling, "");
+  return one && other && one->name == other->name && a.timer == b.timer && a.variant_hash == b.variant_hash;
+}
+
+/// Ids of all paired measurements of the variant since the goal was created.
+std::vector<std::string> measured_ids(Evidence& evidence, const std::string& variant) {
+  std::vector<std::string> out, ignored;
+  for (const LedgerLine& line : evidence.view().lines) {
+    if (line.kind == "goal") out.clear();
+    if (line.kind != "object" || line.variant != variant) continue;
+    const std::string* text = evidence.text(line.object, &ignored);
+    const Result<std::string> kind = text ? artifact_kind(*text, line.name) : Result<std::string>(Diagnostic{});
+    if (kind.ok() && kind.value() == "pairs") out.push_back(line.object);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string slower_than_itself(Evidence& evidence, const Lock& lock, const LockedVariant& variant,
+                               const std::string& baseline, const std::vector<std::string>& ids) {
+  std::vector<std::string> ignored;  // whatever is wrong with an object is said where it is evidence
+  const std::vector<std::string> all = measured_ids(evidence, variant.name);
+  for (const std::string& id : ids) {
+    const PairsArtifact* now = evidence.pairs(id, &ignored);
+    const std::optional<Speed> speed = now ? speed_in(*now, baseline) : std::nullopt;
+    if (!speed) continue;
+    for (const std::string& other : all) {
+      const PairsArtifact* then = other == id ? nullptr : evidence.pairs(other, &ignored);
+      if (!then || !comparable(*now, *then) || !invalidities(*then, lock).empty()) continue;
+      const std::optional<Speed> best = speed_in(*then, baseline);
+      if (!best || !beyond(speed->relative, best->relative) || !beyond(speed->seconds, best->seconds)) continue;
+      return fmt::format(
+          "{} was {:.1f} % slower than its own best verified value ({}); a comparison with a handicapped baseline does "
+          "not count",
+          baseline, 100 * std::expm1(speed->relative.mean - best->relative.mean), best->where);
+    }
+  }
+  return "";
+}
+
+}  // namespace hc::ledger

@@ -1,0 +1,84 @@
+// A baseline that ran slower than it can blocks the comparison; noise, a slow machine and a fast anchor do not.
+#include "ledger/fairness.h"
+
+#include <gtest/gtest.h>
+
+#include "ledger/test_support.h"
+
+namespace hc::ledger {
+namespace {
+
+using namespace testing;
+
+/// A goal whose confirming run stands beside an earlier nomination; times of arms may be stretched in each.
+class Fairness : public ::testing::Test {
+ protected:
+  /// Factors on the times of baseline and anchor in the confirming run.
+  VariantVerdict judged(double baseline, double anchor, bool with_anchor = true, double sigma = 0.003) {
+    const std::string folder = make_temp_folder("fairness");
+    FakeShape shape;
+    shape.copy_ratio = with_anchor ? 1.1 : 0;
+    shape.sigma = sigma;
+    Store store = Store::open(folder, "").value();
+    const Lock lock = fake_lock({"a"});
+    LedgerLine line;
+    line.kind = "goal";
+    line.run = "r1";
+    line.object = store.put("r1", "goal.lock", to_json(lock), "", -1).value();
+    line.name = "r1/goal.lock.json";
+    (void)store.append(line);
+    const int64_t nominated = store.run_open("r1", "nominate", "a", "").value();
+    FakeShape before = shape;
+    before.seed = 77;
+    (void)store.put("r1", "nominated", to_json(fake_pairs(before, Purpose::nominate, nominated)), "a", nominated);
+    (void)store.run_close(nominated, "done");
+    const std::string tune = store.put("r1", "tune-a", to_json(fake_tune("a")), "a", -1).value();
+    const Arm arm = fake_arm("hillclimb", Role::candidate);
+    const std::string subject = candidate_subject(arm.source_sha256, arm.config);
+    const int64_t open = store.run_open("r1", "confirm", "a", subject).value();
+    PairsArtifact a = fake_pairs(shape, Purpose::confirm, open);
+    a.arms[0].tune = tune;
+    for (Pair& pair : a.pairs) {
+      for (Reading& r : pair.readings) {
+        const double factor = r.arm == "onednn" ? baseline : r.arm == "streaming-copy" ? anchor : 1;
+        for (Block& block : r.blocks) block.seconds *= factor;
+      }
+    }
+    const std::string id = store.put("r1", a.name, to_json(a), "a", open).value();
+    (void)store.run_close(open, "done");
+    Evidence evidence(folder, store.view());
+    return judge_variant(evidence, lock, "a", {id});
+  }
+};
+
+TEST_F(Fairness, a_slowed_baseline_blocks_what_would_pass) {
+  const VariantVerdict v = judged(1.04, 1);
+  EXPECT_EQ(v.verdict, Verdict::open);
+  EXPECT_FALSE(v.undecided) << "more pairs do not help";
+  EXPECT_NE(v.reason.find("onednn was 3.9 % slower"), std::string::npos) << v.reason;
+  EXPECT_NE(v.reason.find("its own best verified value (r1/nominate-a against streaming-copy)"), std::string::npos)
+      << v.reason;
+}
+
+TEST_F(Fairness, an_equal_baseline_passes) { EXPECT_EQ(judged(1, 1).verdict, Verdict::pass); }
+
+TEST_F(Fairness, one_percent_is_within_what_is_allowed) { EXPECT_EQ(judged(1.01, 1).verdict, Verdict::pass); }
+
+TEST_F(Fairness, a_slow_machine_is_not_the_baselines_fault) { EXPECT_EQ(judged(1.10, 1.10).verdict, Verdict::pass); }
+
+TEST_F(Fairness, a_fast_anchor_is_not_the_baselines_fault) { EXPECT_EQ(judged(1, 0.9).verdict, Verdict::pass); }
+
+TEST_F(Fairness, without_an_anchor_there_is_nothing_to_hold_it_against) {
+  EXPECT_EQ(judged(1.04, 1, false).verdict, Verdict::pass);
+}
+
+TEST_F(Fairness, what_lies_within_the_noise_does_not_block) {
+  EXPECT_EQ(judged(1.04, 1, true, 0.06).reason.find("best verified"), std::string::npos);
+}
+
+TEST_F(Fairness, a_slowed_baseline_does_not_save_a_candidate_that_fails) {
+  EXPECT_EQ(judged(0.9, 1).verdict, Verdict::fail) << "a faster baseline is compared as it is";
+}
+
+}  // namespace
+}  // namespace hc::ledger
