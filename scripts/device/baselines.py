@@ -46,7 +46,7 @@ class Worker:
     def start(self):
         """Starts or restarts it, with a greeting."""
         self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True)
-        return self.ask(op="hello", protocol=1)
+        return self.ask(op="hello", protocol=1, discover=True)
 
     def ask(self, limit_s=90, **request):
         """The reply."""

@@ -61,7 +61,7 @@ class Worker:
 def save_kernels(command, folder, errors):
     """Manifests of the copy kernel by size, compiled once."""
     worker = Worker(command, errors)
-    hello = worker.ask(op="hello", protocol=1)
+    hello = worker.ask(op="hello", protocol=1, discover=True)
     manifests = {}
     for name, n in SIZES.items():
         target = folder / name
@@ -125,11 +125,11 @@ def medians(reply):
 def compare(rounds, arm, other, size):
     """Ratio of the arms' times: the median over rounds of the ratios of a round's medians, its spread and 95 % bounds."""
     logs = [math.log(statistics.median(medians(r[arm][size])) / statistics.median(medians(r[other][size]))) for r in rounds]
-    spread = statistics.stdev(logs) if len(logs) > 1 else float("nan")
-    mean, half = statistics.fmean(logs), 2.2 * spread / math.sqrt(len(logs))
-    middle = statistics.median(logs)
-    return {"ratio": math.exp(middle), "low": math.exp(mean - half), "high": math.exp(mean + half), "rounds": len(logs),
-            "agree": abs(math.expm1(middle)) <= LIMIT}
+    middle, low, high = statistics.median(logs), None, None
+    if len(logs) > 1:
+        mean, half = statistics.fmean(logs), 2.2 * statistics.stdev(logs) / math.sqrt(len(logs))
+        low, high = math.exp(mean - half), math.exp(mean + half)
+    return {"ratio": math.exp(middle), "low": low, "high": high, "rounds": len(logs), "agree": abs(math.expm1(middle)) <= LIMIT}
 
 
 def main():
@@ -169,7 +169,8 @@ def main():
         us = ", ".join(f"{arm} {value:.3f}" for arm, value in row["microseconds"].items())
         for pair in ("python over cpp", "cpp over cpp"):
             c = row[pair]
-            print(f"{size}: {pair} {c['ratio']:.5f} [{c['low']:.5f}, {c['high']:.5f}] over {c['rounds']} rounds, agree {c['agree']}; us: {us}")
+            bounds = f"[{c['low']:.5f}, {c['high']:.5f}]" if c["low"] else "[one round: no bounds]"
+            print(f"{size}: {pair} {c['ratio']:.5f} {bounds} over {c['rounds']} rounds, agree {c['agree']}; us: {us}")
     print(f"{time.monotonic() - begun:.0f} s")
     return 0 if all(row["python over cpp"]["agree"] for row in results.values()) else 1
 

@@ -8,6 +8,7 @@ the workers time with libhillclimb_timer. An implementation that fails is a row 
 import argparse
 import json
 import pathlib
+import shlex
 import statistics
 import subprocess
 import sys
@@ -17,17 +18,18 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"bf16": 2, "f16": 2, "f32": 4}
+# Implementations of the C++ worker; all others are the Python worker's.
+CPP = ("cuda-cpp", "cute-cpp", "cub", "cublaslt", "memcpy")
 
 
 class Client:
-    """A Python worker spoken to by lines; every reply has a time limit."""
+    """A worker spoken to by lines; every reply has a time limit."""
 
-    def __init__(self, name):
+    def __init__(self, name, cuda_worker):
         self.name = name
         self.errors = []
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "hillclimb_worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        command = shlex.split(cuda_worker) if name in CPP else [sys.executable, "-m", "hillclimb_worker"]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
@@ -59,11 +61,11 @@ class Client:
             self.process.kill()
 
 
-def fresh(clients, name):
+def fresh(clients, name, cuda_worker):
     """The worker of this name, started anew if it has died."""
     client = clients.get(name)
     if client is None or client.process.poll() is not None:
-        client = clients[name] = Client(name)
+        client = clients[name] = Client(name, cuda_worker)
         client.ask(op="hello", protocol=1)
     return client
 
@@ -77,7 +79,10 @@ def measure(clients, entry, variant, options, sink):
     live = []
 
     def ready(name):
-        client = fresh(clients, name)
+        if name in CPP and not options.cuda_worker:
+            row["implementations"][name] = {"ok": False, "message": "no --cuda-worker was named"}
+            return
+        client = fresh(clients, name, options.cuda_worker)
         made = client.ask(op="prepare", implementation=name, operation=entry["operation"], args=args, seed=options.seed)
         if made["ok"]:
             checked = client.ask(op="check")
@@ -109,7 +114,8 @@ def measure(clients, entry, variant, options, sink):
         if samples[name]:
             row["implementations"][name]["median_us"] = 1e6 * statistics.median(samples[name])
     for name in entry["implementations"]:
-        clients[name].ask(op="drop")
+        if name in clients:
+            clients[name].ask(op="drop")
     sink.write(json.dumps({"summary": row}) + "\n")
     sink.flush()
     return row
@@ -135,6 +141,7 @@ def main():
     parser.add_argument("--block-s", type=float, default=0.004)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget-s", type=float, default=480)
+    parser.add_argument("--cuda-worker", default="", help="command of the C++ worker, for " + ", ".join(CPP))
     options = parser.parse_args()
     started = time.monotonic()
     wanted = [n for n in options.lists.split(",") if n]

@@ -113,8 +113,10 @@ Status Worker::open() {
 
 Result<Json> Worker::hello(const Json& request) {
   int protocol = 0;
+  bool discover = false;
   bench::JsonReader reader(request);
   reader.required("protocol", &protocol);
+  reader.optional("discover", &discover);
   HC_TRY(reader.finish(diag::Unit{}));
   if (protocol != bench::kProtocolVersion) {
     return refusal("this worker speaks protocol " + std::to_string(bench::kProtocolVersion) + ", and was asked for " +
@@ -125,6 +127,7 @@ Result<Json> Worker::hello(const Json& request) {
   bench::cuda_driver(&driver_missing);
   Json offers = Json::array(), missing = Json::array();
   for (const std::string& name : implementation_names()) {
+    if (!discover) break;  // each look opens libraries
     const Result<std::string> version = availability(name, places_);
     if (version.ok() && driver_missing.empty()) {
       offers.push_back({{"implementation", name}, {"library", ""}, {"version", version.value()}});

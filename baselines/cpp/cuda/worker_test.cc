@@ -53,7 +53,7 @@ std::string compiled(const Family& family, const std::string& operation, const s
   return "--cache " + cache;
 }
 
-const Json kHello{{"op", "hello"}, {"protocol", 1}};
+const Json kHello{{"op", "hello"}, {"protocol", 1}, {"discover", true}};
 const Json kBye{{"op", "bye"}};
 const Json kCheck{{"op", "check"}};
 const Json kCheckAll{{"op", "check"}, {"all", true}};

@@ -95,7 +95,10 @@ class Worker:
             raise Refused("NotAvailable", f"{implementation} is not here: {error}", adaptors.help_for(implementation))
         if self.kind not in adaptors.devices_of(module):
             raise Refused("NotAvailable", f"{implementation} does not run on {self.kind}")
-        import torch
+        try:
+            import torch
+        except ImportError as error:
+            raise Refused("NotAvailable", f"PyTorch is not here, and every implementation needs it: {error}", "pip install torch")
 
         self.open(int(request.get("threads", 0)))
         args = self.inputs(request["args"], int(request.get("seed", 0)))
