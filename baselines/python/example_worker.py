@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A small worker: copies bytes with memmove. Speaks protocol 1 of docs/worker-protocol.md, needs only Python."""
+"""A worker in sixty lines of code: it copies bytes with memmove. Protocol 1 of docs/worker-protocol.md; needs only Python."""
 import ctypes
 import hashlib
 import json
@@ -30,24 +30,23 @@ def block(min_block_s):
 
 def answer(op, request):
     global source, target
+    if op == "hello" and request.get("protocol") != 1:
+        raise ValueError("this worker speaks protocol 1")
     if op == "hello":
         return {"protocol": 1, "worker": "example-python/1", "backend": "cpu"}
     if op == "prepare":
-        size = request.get("bytes") or 1 << 24
-        source = ctypes.create_string_buffer(os.urandom(size), size)
+        source = ctypes.create_string_buffer(os.urandom(request.get("bytes") or 1 << 24))
         target = ctypes.create_string_buffer(len(source))
         return {"implementation": "memmove", "version": sys.version.split()[0], "threads": 1, "bytes": 2 * len(source)}
     if op == "check":
         if request.get("run", True):
-            ctypes.memset(target, 0xAB, len(target))
+            ctypes.memset(target, 0xAB, len(target))  # poisoned, then launched once
             launch()
-        output = {"index": 0, "dtype": "u8", "numel": len(target), "path": "", "nan_count": 0,
-                  "sha256": hashlib.sha256(target.raw).hexdigest()}
-        if request.get("out_dir"):
-            output["path"] = os.path.join(request["out_dir"], "0.bin")
-            with open(output["path"], "wb") as file:
-                file.write(target.raw)
-        return {"outputs": [output]}
+        path = os.path.join(request["out_dir"], "0.bin") if request.get("out_dir") else ""
+        if path:
+            open(path, "wb").write(target.raw)
+        return {"outputs": [{"index": 0, "dtype": "u8", "numel": len(target), "path": path, "nan_count": 0,
+                             "sha256": hashlib.sha256(target.raw).hexdigest()}]}
     if op == "time":
         until = time.monotonic() + request.get("warmup_s", 0.02)
         while time.monotonic() < until:
@@ -62,9 +61,8 @@ def answer(op, request):
 for line in sys.stdin:
     op = ""
     try:
-        request = json.loads(line)
-        op = request["op"]
-        reply = {"ok": True, "op": op, **answer(op, request)}
+        op = json.loads(line)["op"]
+        reply = {"ok": True, "op": op, **answer(op, json.loads(line))}
     except Exception as error:  # a worker answers every request, whatever happens
         reply = {"ok": False, "op": op, "code": "MeasurementFailed", "message": str(error)}
     print(json.dumps(reply), file=replies, flush=True)

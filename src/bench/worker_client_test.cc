@@ -135,6 +135,25 @@ TEST_F(WorkerClient, ExampleWorkersSpeakTheProtocol) {
     ASSERT_TRUE(checked.ok()) << checked.error().message;
     EXPECT_TRUE(file_exists(checked.value().outputs.at(0).path));
     EXPECT_TRUE(worker.value()->bye().ok());
+    LineProcess other;
+    ASSERT_EQ(other.start(command), "");
+    other.send_line(R"({"op":"hello","protocol":7})");
+    EXPECT_SAYS(other.read_line(10).value_or("nothing"), "speaks protocol 1");
+  }
+}
+
+TEST(ExampleWorkers, AreSixtyLinesOfCode) {
+  for (const char* path : {"/baselines/cpp/example_worker.cc", "/baselines/python/example_worker.py"}) {
+    const std::string text = read_file(std::string(HC_SOURCE_DIR) + path).value_or("");
+    int lines = 0;
+    for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      const std::string line = text.substr(begin, end - begin);
+      const bool code = !line.empty() && !line.starts_with("#") && !line.starts_with("//") &&
+                        !line.starts_with("import ") && !line.starts_with("\"\"\"");
+      lines += code;
+    }
+    EXPECT_GT(lines, 30) << path;
+    EXPECT_LE(lines, 60) << path;
   }
 }
 
