@@ -1,4 +1,4 @@
-// Softmax of rows on CuTe's tensors: rows held in registers as 16-byte vectors (VECTORS of them a thread, THREADS threads a
+// Softmax of rows on CuTe's tensors: rows held in registers as 16-byte vectors (VECTORS a thread, THREADS threads a
 // row, ROWS rows a block), or read twice where a row does not fit.
 #include "elements.cuh"
 

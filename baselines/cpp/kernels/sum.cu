@@ -1,4 +1,4 @@
-// Row sums by CUB's reduction agent: one block a row, or SPLITS blocks a row and a second pass over their sums. PAIRS reads
+// Row sums by CUB's reduction agent: one block a row, or several and a second pass over their sums. PAIRS reads
 // two 16-bit elements as one.
 #include "elements.cuh"
 
