@@ -177,7 +177,7 @@ class TaskBuilder {
       const toml::node* name = in_.need(*t, "name", "a baseline");
       in_.need(*t, "worker", "a baseline");
       b.name = in_.text(*t, "name");
-      b.worker = in_.texts(*t, "worker");
+      b.worker = command(*t);
       if (name && !names.insert(b.name).second)
         in_.fail(in_.span(*name), fmt::format("there are two baselines named \"{}\"", b.name));
       recipe(*t, &b);
@@ -187,6 +187,17 @@ class TaskBuilder {
       in_.fail(in_.head("name"), "the task has no baseline, so nothing could be compared",
                "add a [[baseline]] with name and worker");
     }
+  }
+
+  /// The worker's command: a word at least.
+  std::vector<std::string> command(const toml::table& t) {
+    std::vector<std::string> words = in_.texts(t, "worker");
+    const bool given = !words.empty() && !words.front().empty();
+    if (!given && t.get("worker")) {
+      in_.fail(in_.span(*t.get("worker")), "`worker` is empty, so nothing could be started",
+               "give its command, such as [\"python3\", \"worker.py\"]");
+    }
+    return given ? words : std::vector<std::string>{""};
   }
 
   /// Every key but name and worker, and what the referee itself needs of them.
@@ -219,7 +230,7 @@ class TaskBuilder {
     c.span = in_.span(*t);
     in_.need(*t, "worker", "a candidate");
     in_.need(*t, "implementation", "a candidate");
-    c.worker = in_.texts(*t, "worker");
+    c.worker = command(*t);
     c.name = in_.text(*t, "name", in_.text(*t, "implementation"));
     recipe(*t, &c);
     for (const TaskBaseline& b : task_.baselines) {

@@ -73,6 +73,29 @@ TEST(Task, TheHashOfAVariantFollowsItsMeaning) {
   EXPECT_NE(hash("2 * 4 * m", "3 * 4 * m"), same);
 }
 
+TEST(Task, ACandidateMayBeAWorker) {
+  const std::string path = kRoot + "/test/golden/task/good.toml";
+  std::string text = read_file(path).value();
+  text.replace(text.find("backend = \"cpu\""), 15, "device = \"gpu\"");
+  text +=
+      "\n[candidate]\nworker = [\"python3\", \"w.py\"]\nimplementation = \"mine\"\ntune_seconds = 20\n"
+      "files = [\"a.py\", \"b.py\"]\nflavour = { hot = true }\n";
+  const Result<Task> task = parse_task(path, text);
+  ASSERT_TRUE(task.ok()) << diag::render(task.error());
+  EXPECT_EQ(task.value().device, "gpu");
+  ASSERT_TRUE(task.value().candidate.has_value());
+  const TaskBaseline& mine = *task.value().candidate;
+  EXPECT_EQ(mine.name, "mine") << "named after its implementation";
+  EXPECT_EQ(mine.worker, (std::vector<std::string>{"python3", "w.py"}));
+  EXPECT_EQ(mine.tune_seconds, 20);
+  EXPECT_EQ(mine.config, "");
+  EXPECT_EQ(mine.files, (std::vector<std::string>{"a.py", "b.py"}));
+  EXPECT_EQ(mine.key("flavour"), "{\"hot\":true}") << "the worker's own keys reach it as they stand";
+  text.replace(text.find("tune_seconds = 20"), 17, "config = { w = 4 }");
+  EXPECT_EQ(parse_task(path, text).value().candidate->config, "{\"w\":4}");
+  EXPECT_EQ(parse_task(path, text).value().candidate->tune_seconds, -1);
+}
+
 TEST(Task, EveryShippedTaskIsGood) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(kRoot + "/tasks")) {
