@@ -21,7 +21,6 @@
 namespace hc::bench {
 namespace {
 
-constexpr size_t kReferenceCanaries = 5;
 constexpr useconds_t kBetweenCanariesMicroseconds = 300000;
 constexpr useconds_t kBetweenCalibrationsMicroseconds = 50000;
 constexpr double kClockSlack = 1.001;  ///< a device's clock may run this much faster than ours
@@ -264,7 +263,7 @@ void Campaign::settle() {
   last_canary_ = reference_;
 }
 
-/// The median of five canaries that agree; if none do in time, the least that was seen. Where the memory's scatter is
+/// The median of the canaries that agree; if none do in time, the least that was seen. Where the memory's scatter is
 /// calibrated, the clock alone must agree.
 CanaryReading Campaign::settled_reference() const {
   const CanaryBand wanted{plan_.canary_band / 2, plan_.calibration_canaries > 0 ? INFINITY : plan_.canary_band / 2};
@@ -276,7 +275,7 @@ CanaryReading Campaign::settled_reference() const {
     least.compute_s = std::min(least.compute_s, latest.back().compute_s);
     least.memory_s = std::min(least.memory_s, latest.back().memory_s);
     least.mid_monotonic_s = latest.back().mid_monotonic_s;
-    if (latest.size() < kReferenceCanaries) continue;
+    if (latest.size() < static_cast<size_t>(plan_.reference_canaries)) continue;
     const CanaryReading middle = median_canary(latest);
     if (agree(latest, middle, wanted)) return middle;
     if (monotonic_s() >= deadline) return least;

@@ -57,10 +57,11 @@ struct PairPlan {
   /// Readings at the begin that show how the memory rate scatters by itself; where that is wider than the band, it is
   /// the band of the memory part.
   int calibration_canaries = 0;
-  double settle_s = 10;       ///< at the begin, to find five canaries that agree
-  double patience_s = 60;     ///< in all, waiting for the canary to come back into its band
-  bool check_outputs = true;  ///< on poisoned outputs before timing, and on what the last timed launch left
-  std::string scratch_dir;    ///< for outputs to be verified; empty: a temporary folder
+  int reference_canaries = 5;  ///< that have to agree at the begin
+  double settle_s = 10;        ///< at the begin, to find them
+  double patience_s = 60;      ///< in all, waiting for the canary to come back into its band
+  bool check_outputs = true;   ///< on poisoned outputs before timing, and on what the last timed launch left
+  std::string scratch_dir;     ///< for outputs to be verified; empty: a temporary folder
   /// Judges outputs with hashes not yet seen for this arm; their files are gone afterwards. Null: outputs are only
   /// hashed.
   std::function<Result<OutputVerdict>(const Arm& arm, const CheckReply& outputs)> verify;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,6 +12,7 @@
 #include "bench/devices.h"
 #include "cli/progress.h"
 #include "cli/subject.h"
+#include "cli/worker_arm.h"
 #include "contract/goal.h"
 #include "contract/task.h"
 #include "ledger/store.h"
@@ -59,6 +61,7 @@ class Climb {
     std::shared_ptr<bench::GpuLease> lease;  ///< of a task on a GPU
     std::vector<std::string> env;            ///< for every worker of the variant
     std::vector<std::vector<int64_t>> elements;  ///< of each output, those that the judge looks at; empty: all
+    std::map<std::string, Description> asked;    ///< what baselines' workers answered, by name, until it is recorded
   };
 
   // climb.cc: the whole
@@ -96,10 +99,14 @@ class Climb {
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_config(const Work& work,
                                                                           const tune::Contender& arm) const;
   Result<std::pair<std::string, ledger::TuneRecord>> record_config(Work& work, const tune::Contender& arm,
-                                                                   double tune_s, const std::string& name);
+                                                                   double tune_s, const std::string& name,
+                                                                   std::optional<Description> asked = std::nullopt);
   Status tune_worker(Work& work);
   Result<std::string> choose_judge(Work& work);
   Status check_worker(Work& work);
+  bool checked_before(const Work& work) const;
+  void ask_workers(Work& work);
+  void judge_outputs(const Work& work, const tune::Contender& arm, Description* asked) const;
   Result<bool> ready_worker(Work& work, const contract::TaskBaseline& baseline, tune::Contender* arm);
   // climb_resume.cc: what an earlier, interrupted run of the same name left
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_tune(const Work& work) const;

@@ -8,6 +8,7 @@
 #include "cli/climb.h"
 #include "cli/worker_arm.h"
 #include "contract/goal.h"
+#include "ledger/judge.h"
 #include "ledger/statistics.h"
 
 namespace hc::cli {
@@ -28,9 +29,9 @@ Result<double> visit(const tune::Contender& contender) {
   return ledger::median(std::move(medians));
 }
 
-Result<double> look(const tune::Contender& known_good, int visits) {
+Result<double> look(const tune::Contender& known_good) {
   double best = INFINITY;
-  for (int i = 0; i < visits; ++i) best = std::min(best, HC_TRY(visit(known_good)));
+  for (int i = 0; i < kVisits; ++i) best = std::min(best, HC_TRY(visit(known_good)));
   return best;
 }
 
@@ -47,18 +48,23 @@ bool is_probe(ledger::Purpose purpose) {
 Result<ledger::PairsArtifact> Climb::measure_batch(Work& work, const std::vector<tune::Contender>& arms,
                                                    const tune::CampaignPlan& plan,
                                                    const std::function<Status(ledger::PairsArtifact)>& keep_void) {
-  // A worker that imports a framework takes long to start; its confirming rounds are judged by the canary alone.
-  if (by_worker() && !is_probe(plan.purpose)) return tune::measure_pairs(arms, plan, *work.judge);
   const tune::Built& built = work.known_good ? *work.known_good : work.built;
-  const tune::Contender known_good = by_worker()
-                                         ? work.candidate
-                                         : tune::candidate_contender("known good", built, context_.program,
-                                                                     arms[0].prepare.seed, task_.effort.threads);
-  const int visits = by_worker() ? 1 : kVisits;
+  // A worker that imports a framework takes long to start, and its candidate is in every round: the first and the last
+  // reading of it are the looks.
+  tune::Contender known_good;
+  if (!by_worker()) {
+    known_good =
+        tune::candidate_contender("known good", built, context_.program, arms[0].prepare.seed, task_.effort.threads);
+  }
   for (int batch = 1;; ++batch) {
-    const double before = HC_TRY(look(known_good, visits));
+    double before = by_worker() ? 0 : HC_TRY(look(known_good));
     ledger::PairsArtifact artifact = HC_TRY(tune::measure_pairs(arms, plan, *work.judge));
-    const double after = HC_TRY(look(known_good, visits));
+    double after = by_worker() ? 0 : HC_TRY(look(known_good));
+    if (by_worker()) {
+      const std::vector<ledger::PairTimes> rounds = ledger::pair_times(artifact, arms[1].arm.name);
+      before = std::exp(rounds.front().candidate);
+      after = std::exp(rounds.back().candidate);
+    }
     const double moved = std::abs(std::log(after / before));
     artifact.machine.emplace_back("known-good config", by_worker() ? work.candidate.arm.config : built.manifest.config);
     artifact.machine.emplace_back("known-good before s", fmt::format("{}", before));

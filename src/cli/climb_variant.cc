@@ -54,7 +54,7 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.on_pair = [this, label = work.label, what, pairs](int done) {
     progress_.now(fmt::format("{}  {}: {} of {} pairs", label, what, done, pairs));
   };
-  if (by_worker()) plan_for_workers(work, &plan);
+  plan_for_workers(work, &plan);
   progress_.now(fmt::format("{}  {}", work.label, what));
   return plan;
 }
@@ -200,8 +200,11 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
   const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, std::string(ledger::purpose_name(plan.purpose)),
                                                    work.variant->name, subject_hash(work)));
   const auto measure = [&]() -> Result<std::string> {
-    const std::unique_ptr<bench::MeasurementLock> lock = HC_TRY(bench::MeasurementLock::acquire(
-        kLockWait, [&](const std::string& holder) { progress_.line("waiting for the machine: " + holder); }));
+    const auto waiting = [&](const std::string& holder) { progress_.line("waiting for the machine: " + holder); };
+    // a GPU has its own lock in the lease; beside it runs everything but a measurement on the processor
+    const std::unique_ptr<bench::MeasurementLock> lock =
+        HC_TRY(work.lease ? bench::MeasurementLock::share(kLockWait, waiting)
+                          : bench::MeasurementLock::acquire(kLockWait, waiting));
     const auto keep_void = [&](ledger::PairsArtifact moved) -> Status {
       HC_TRY(store_pairs(work, std::move(moved), "void-" + name, open_seq));
       return success();
@@ -218,6 +221,7 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
 /// The baselines to confirm against: all implementations are timed in turn; the best one and any within 2 % of it stay.
 Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   std::vector<tune::Contender> arms = {work.candidate};
+  ask_workers(work);
   for (const contract::TaskBaseline& baseline : task_.baselines) {
     for (tune::Contender& one : HC_TRY(baseline_contenders(baseline, task_, work.subject, context_))) {
       HC_TRY(tune::hash_binary(&one));

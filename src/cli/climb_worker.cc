@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <future>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr double kDeviceWait = 600;      ///< for the lock of a variant's own GPU
 constexpr double kGpuCanaryBand = 0.08;  ///< a copy on an idle card repeats to a few per cent
+constexpr int kGpuCanaries = 3;          ///< each is a process
 constexpr int64_t kMostSamples = 4096;
 constexpr int64_t kFewestSamples = 128;
 constexpr int64_t kSampledWork = int64_t{1} << 26;  ///< elements that the oracle may have to visit, about
@@ -32,6 +34,12 @@ int64_t samples_for(const Subject& subject) {
     if (spec && !spec->shape.empty()) longest = std::max(longest, spec->shape.back());
   }
   return std::clamp(kSampledWork / longest, kFewestSamples, kMostSamples);
+}
+
+/// What a worker refuses it refuses again; one that died may have had bad luck.
+bool is_settled(const ledger::TuneRecord& record) {
+  const ledger::Outcome outcome = record.candidates.front().outcome;
+  return outcome == ledger::Outcome::ok || outcome == ledger::Outcome::refused;
 }
 
 bench::CanaryReading read_canary(const std::string& uuid) {
@@ -56,6 +64,7 @@ Status Climb::lease_device(Work& work) {
     bench::GpuPoolOptions pool;
     pool.state_path = state;
     pool.wait_s = kDeviceWait;
+    pool.rules.canary_band = kGpuCanaryBand;
     pool.canary = [](const std::string& uuid) { return bench::gpu_canary(bench::own_gpu_canary(), uuid); };
     pool_.emplace(HC_TRY(options_.gpus ? options_.gpus(std::move(pool))
                                        : bench::GpuPool::open(bench::nvml_probe(), std::move(pool))));
@@ -89,10 +98,13 @@ ledger::Facts Climb::device_facts(const Work& work) const {
 
 /// Device and canary of a measurement with workers.
 void Climb::plan_for_workers(const Work& work, tune::CampaignPlan* plan) {
-  plan->limits = worker_limits();
+  if (by_worker() || !std::all_of(task_.baselines.begin(), task_.baselines.end(), is_own)) {
+    plan->limits = worker_limits();
+  }
   if (!work.lease) return;
   if (!plan->canary) plan->canary = [uuid = work.lease->uuid] { return read_canary(uuid); };
   plan->canary_band = kGpuCanaryBand;
+  plan->reference_canaries = kGpuCanaries;
   plan->intruder = [this, lease = work.lease] { return pool_->intruder(*lease); };
 }
 
@@ -120,10 +132,11 @@ std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_config(c
 
 /// Asks a worker in a process of its own for its config, and keeps the answer, good or bad, as a record of this run.
 Result<std::pair<std::string, ledger::TuneRecord>> Climb::record_config(Work& work, const tune::Contender& arm,
-                                                                        double tune_s, const std::string& name) {
+                                                                        double tune_s, const std::string& name,
+                                                                        std::optional<Description> asked) {
   const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, "tune", work.variant->name, ""));
   const std::string opened_at = ledger::utc_now();
-  const Description description = describe(arm, tune_s);
+  const Description description = asked ? *asked : describe(arm, tune_s);
   ledger::TuneRecord record = describe_record(arm, description, tune_s);
   record.run = goal_.run;
   record.name = name;
@@ -197,11 +210,29 @@ Result<std::string> Climb::choose_judge(Work& work) {
   return "baseline " + first.name;
 }
 
+/// Whether this very candidate was found right in this run. Its outputs are looked at again in every campaign.
+bool Climb::checked_before(const Work& work) const {
+  const auto& lines = store_->view().lines;
+  const std::string subject = subject_hash(work);
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
+    if (line->opens < 0) continue;
+    const ledger::LedgerLine& opened = lines[static_cast<size_t>(line->opens)];
+    if (opened.purpose != "check" || opened.subject != subject) continue;
+    const Result<std::string> text = ledger::read_object(options_.artifacts, line->object);
+    const Result<ledger::CheckRecord> record =
+        text.ok() ? ledger::parse_check(text.value(), line->name) : Result<ledger::CheckRecord>(text.error());
+    return record.ok() && record.value().passed;
+  }
+  return false;
+}
+
 /// The candidate with its pinned config, in a fresh process, on poisoned outputs.
 Status Climb::check_worker(Work& work) {
   progress_.now(fmt::format("{}  checking the candidate's outputs", work.label));
   const std::string reference = HC_TRY(choose_judge(work));
   work.candidate.elements = work.elements;
+  if (keep_nomination_ && checked_before(work)) return success();
   const auto look = [&]() -> Result<bench::OutputVerdict> {
     const tune::Contender& c = work.candidate;
     const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(c.argv, worker_limits(), c.env));
@@ -238,18 +269,53 @@ Status Climb::check_worker(Work& work) {
   return success();
 }
 
+/// A baseline with a wrong answer is left out with the reason, and the others go on.
+void Climb::judge_outputs(const Work& work, const tune::Contender& arm, Description* asked) const {
+  if (asked->outcome == ledger::Outcome::ok && work.judge) {
+    const Result<bench::OutputVerdict> verdict = work.judge->judge(arm, asked->outputs);
+    if (!verdict.ok() || !verdict.value().correct) {
+      asked->outcome = verdict.ok() ? ledger::Outcome::wrong_answer : ledger::Outcome::crashed;
+      asked->reason = verdict.ok() ? verdict.value().message : verdict.error().message;
+    }
+  }
+  std::error_code ignored;
+  if (!asked->folder.empty()) std::filesystem::remove_all(asked->folder, ignored);
+}
+
+/// Asks all workers whose config is not on record at once: nothing is timed meanwhile, and each has to import its
+/// framework. One that tunes itself is asked alone, later.
+void Climb::ask_workers(Work& work) {
+  std::vector<std::pair<std::string, std::future<Description>>> answers;
+  for (const contract::TaskBaseline& baseline : task_.baselines) {
+    if (is_own(baseline) || baseline.tune_seconds >= 0) continue;
+    Result<tune::Contender> arm = worker_contender(baseline, task_, work.subject, ledger::Role::baseline);
+    if (!arm.ok()) continue;
+    arm.value().env = work.env;
+    arm.value().elements = work.elements;
+    const auto found = stored_config(work, arm.value());
+    if (found && is_settled(found->second)) continue;
+    answers.emplace_back(baseline.name, std::async(std::launch::async, [contender = std::move(arm).value()] {
+                           return describe(contender, -1, true);
+                         }));
+  }
+  if (!answers.empty())
+    progress_.now(fmt::format("{}  asking {} workers for their configs", work.label, answers.size()));
+  for (auto& [name, answer] : answers) work.asked[name] = answer.get();
+}
+
 /// A baseline's worker made ready: its config is recorded once a run and pinned from then on. False when it refuses.
 Result<bool> Climb::ready_worker(Work& work, const contract::TaskBaseline& baseline, tune::Contender* arm) {
   arm->env = work.env;
   arm->elements = work.elements;
   auto found = stored_config(work, *arm);
-  // What a worker refuses it refuses again; one that died may have had bad luck.
-  const bool settled = found && (found->second.candidates.front().outcome == ledger::Outcome::ok ||
-                                 found->second.candidates.front().outcome == ledger::Outcome::refused);
-  if (!settled) {
+  if (!found || !is_settled(found->second)) {
     progress_.now(fmt::format("{}  asking {} for its config", work.label, baseline.name));
-    const double tune_s = baseline.config.empty() ? baseline.tune_seconds : -1;
-    found = HC_TRY(record_config(work, *arm, tune_s, fmt::format("config-{}-{}", work.variant->name, baseline.name)));
+    const auto known = work.asked.find(baseline.name);
+    Description asked =
+        known == work.asked.end() ? describe(*arm, baseline.tune_seconds, true) : std::move(known->second);
+    judge_outputs(work, *arm, &asked);
+    found = HC_TRY(record_config(work, *arm, baseline.tune_seconds,
+                                 fmt::format("config-{}-{}", work.variant->name, baseline.name), std::move(asked)));
   }
   const ledger::TuneRecord& record = found->second;
   if (record.candidates.front().outcome != ledger::Outcome::ok) {

@@ -123,7 +123,7 @@ void pin_config(tune::Contender* contender, const std::string& config) {
   contender->arm.config = recipe.dump();
 }
 
-Description describe(tune::Contender contender, double tune_s) {
+Description describe(tune::Contender contender, double tune_s, bool outputs) {
   Description out;
   contender.prepare.tune_s = tune_s;
   bench::Limits limits = worker_limits();
@@ -144,6 +144,12 @@ Description describe(tune::Contender contender, double tune_s) {
     return fall(worker.alive() ? ledger::Outcome::refused : ledger::Outcome::crashed, reply.error());
   }
   out.reply = reply.value();
+  if (outputs) {
+    out.folder = make_temp_folder("hillclimb-outputs");
+    const Result<bench::CheckReply> written = worker.check({.out_dir = out.folder, .elements = contender.elements});
+    if (!written.ok()) return fall(ledger::Outcome::crashed, written.error());
+    out.outputs = written.value();
+  }
   out.seconds = monotonic_s() - start;
   (void)worker.bye();
   return out;

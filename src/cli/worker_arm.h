@@ -27,11 +27,13 @@ struct Description {
   std::string reason;  ///< why it is not ready, or empty
   bench::PrepareReply reply;
   double seconds = 0;  ///< from its start to the answer
+  bench::CheckReply outputs;
+  std::string folder;  ///< holds the outputs' files, or empty; whoever judges them removes it
 };
 
-/// Starts the worker, has it prepare (and tune within `tune_s` seconds, 0 without a limit, negative not at all), ends
-/// it.
-Description describe(tune::Contender contender, double tune_s);
+/// Starts the worker, has it prepare (and tune within `tune_s` seconds, 0 without a limit, negative not at all) and,
+/// with `outputs`, run once on poisoned memory and write what came out; then ends it.
+Description describe(tune::Contender contender, double tune_s, bool outputs = false);
 
 /// The record of that: the config of an implementation, found by its tuner, pinned or its own choice; or why there is
 /// none. The caller fills in run, variant and times.

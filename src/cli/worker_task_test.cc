@@ -197,6 +197,18 @@ TEST_F(WorkerTask, WrongOutputsAreFoundByTheOracle) {
   EXPECT_FALSE(record.passed);
 }
 
+TEST_F(WorkerTask, AWrongBaselineIsLeftOutWithItsReason) {
+  std::string wrong = narrow_baseline();
+  wrong.replace(wrong.find("widest = 32"), 11, "fail = \"wrong\"");
+  write_task("", "", wrong);
+  ASSERT_EQ(start(options("start")), 0);
+  const ledger::TuneRecord record = ledger::parse_tune(stored("config-t1-narrow"), "config").value();
+  EXPECT_EQ(record.candidates.at(0).outcome, ledger::Outcome::wrong_answer);
+  const Result<ledger::VariantVerdict> verdict = verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_NE(verdict.value().verdict, ledger::Verdict::pass) << "a rival that was not measured may be the best one";
+}
+
 TEST_F(WorkerTask, AnUnreadableKernelIsHeldAgainstTheFirstBaseline) {
   ASSERT_EQ(write_file_atomic(path("k.py"), "def softmax(x):\n    return launch_my_cuda(x)\n"), "");
   write_task("", "", "", "k.py:softmax");

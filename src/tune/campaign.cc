@@ -161,6 +161,7 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   pairs.calibration_canaries = plan.canary ? 0 : kCalibrationCanaries;
   if (plan.canary_band > 0) pairs.canary_band = plan.canary_band;
   pairs.intruder = plan.intruder;
+  pairs.reference_canaries = plan.reference_canaries;
   pairs.limits = plan.limits;
   pairs.time = plan.time;
   pairs.canary = plan.canary;

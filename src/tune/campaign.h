@@ -49,6 +49,7 @@ struct CampaignPlan {
   bench::TimeRequest time;
   std::function<bench::CanaryReading()> canary;  ///< stands in for the processor's; null: that one
   double canary_band = 0;                        ///< limit of its relative distance; 0: the processor's own scatter
+  int reference_canaries = 5;                    ///< that have to agree at the begin
   std::function<std::string()> intruder;         ///< see bench::PairPlan
   bench::Limits limits;                          ///< of the workers' answers
   std::function<void(int done)> on_pair;         ///< told the number of valid pairs so far
