@@ -141,6 +141,7 @@ def ask(path, arguments):
         for descriptor in (0, 1):
             os.close(descriptor)  # only the fork reads and answers now
         status = connection.recv(1)
+        connection.recv(1)  # its end: what it held on the device is given back by then
         return status[0] if status else 1
 
 
