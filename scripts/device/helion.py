@@ -61,12 +61,10 @@ class Run:
                                    text=True, start_new_session=True)
         killer = threading.Timer(max(1, limit), lambda: os.killpg(process.pid, signal.SIGKILL))
         killer.start()
-        last = time.monotonic()
         for line in process.stdout:
             self.log.write(line)
-            if line.strip() and (not line.startswith("  ") or time.monotonic() - last > 1):
+            if line.strip():
                 say("  " + line.rstrip()[:300])
-                last = time.monotonic()
         status = process.wait()
         killer.cancel()
         self.log.flush()
@@ -86,8 +84,9 @@ class Run:
                 break
             if self.server.poll() is not None:
                 break
-        for line in (self.work / "fork-server.log").read_text().splitlines()[-12:]:
-            say("  " + line)
+        for line in (self.work / "fork-server.log").read_text().splitlines():
+            if line.startswith("fork server"):
+                say("  " + line)
         say("fork server ready" if "HILLCLIMB_FORK_SERVER" in self.environment else "no fork server: every worker imports")
 
     def pack(self):
@@ -128,6 +127,8 @@ def variant(run, artifacts, name):
         say(f"{name} got no numbers")
         return True
     run.command(run.program, "verify", options.task, "--variant", name, "--pairs", str(options.pairs), *task)
+    if run.left() > 0:
+        (run.work / f"done-{name}").touch()
     return True
 
 
@@ -146,8 +147,6 @@ def campaign(run):
         if not variant(run, artifacts, name):
             say("no goal came of it; stopping here")
             return
-        if run.left() > 0:
-            (run.work / f"done-{name}").touch()
         longest = max(longest, time.monotonic() - begun)
     if not (run.work / "cute" / "goal.json").exists() and run.left() > 40:
         run.command(run.program, "start", options.cute_task, "--variant", "sm4", "--artifacts", str(run.work / "cute"),
