@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -17,6 +18,51 @@ struct Worker::Reply {
 };
 
 namespace {
+
+/// Variables that make a library slower or faster, or come between a process and its clock. Set for the referee, they
+/// would reach one arm and not the other without a trace; an arm that needs one has it in its command or recipe.
+constexpr const char* kNotInherited[] = {"LD_PRELOAD",
+                                         "LD_AUDIT",
+                                         "LD_BIND_NOT",
+                                         "GLIBC_TUNABLES",
+                                         "MALLOC_ARENA_MAX",
+                                         "MALLOC_PERTURB_",
+                                         "MALLOC_CHECK_",
+                                         "MALLOC_TOP_PAD_",
+                                         "MALLOC_MMAP_THRESHOLD_",
+                                         "MALLOC_TRIM_THRESHOLD_",
+                                         "ONEDNN_MAX_CPU_ISA",
+                                         "DNNL_MAX_CPU_ISA",
+                                         "ONEDNN_CPU_ISA_HINTS",
+                                         "DNNL_CPU_ISA_HINTS",
+                                         "ONEDNN_DEFAULT_FPMATH_MODE",
+                                         "DNNL_DEFAULT_FPMATH_MODE",
+                                         "ONEDNN_VERBOSE",
+                                         "DNNL_VERBOSE",
+                                         "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
+                                         "DNNL_PRIMITIVE_CACHE_CAPACITY",
+                                         "OMP_NUM_THREADS",
+                                         "OMP_THREAD_LIMIT",
+                                         "OMP_DYNAMIC",
+                                         "OMP_SCHEDULE",
+                                         "OMP_PROC_BIND",
+                                         "OMP_PLACES",
+                                         "OMP_WAIT_POLICY",
+                                         "OMP_STACKSIZE",
+                                         "OMP_MAX_ACTIVE_LEVELS",
+                                         "GOMP_CPU_AFFINITY",
+                                         "GOMP_SPINCOUNT",
+                                         "KMP_AFFINITY",
+                                         "KMP_BLOCKTIME",
+                                         "KMP_HW_SUBSET",
+                                         "MKL_NUM_THREADS",
+                                         "OPENBLAS_NUM_THREADS",
+                                         "CUDA_LAUNCH_BLOCKING",
+                                         "NVIDIA_TF32_OVERRIDE",
+                                         "CUBLAS_WORKSPACE_CONFIG",
+                                         "PYTHONOPTIMIZE",
+                                         "TORCH_COMPILE_DISABLE",
+                                         "TORCHDYNAMO_DISABLE"};
 
 constexpr size_t kHeardLines = 6;
 
@@ -105,7 +151,9 @@ Result<std::unique_ptr<Worker::Reply>> Worker::call(const std::string& op, const
 
 Result<std::unique_ptr<Worker>> Worker::start(const std::vector<std::string>& argv, const Limits& limits,
                                               const std::vector<std::string>& env) {
-  std::vector<std::string> explicit_env = env;
+  // a name alone removes the variable; what the arm itself is given comes after
+  std::vector<std::string> explicit_env(std::begin(kNotInherited), std::end(kNotInherited));
+  explicit_env.insert(explicit_env.end(), env.begin(), env.end());
   const auto names = [](const std::string& entry) { return entry.starts_with("CUDA_VISIBLE_DEVICES="); };
   // never a GPU by accident: without one that was chosen and locked for it, a worker sees none
   if (std::none_of(env.begin(), env.end(), names)) explicit_env.push_back("CUDA_VISIBLE_DEVICES=");

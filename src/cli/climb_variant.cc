@@ -119,8 +119,9 @@ Status Climb::tune_variant(Work& work) {
   if (const auto stored = stored_tune(work)) {
     const knob::Config config = HC_TRY(tune::config_from_json(stored->second.winner));
     tune::BuildSite site = site_;
-    site.cache_folder =
-        fmt::format("{}/{}/build/{}-{}", options_.artifacts, goal_.run, work.variant->name, stored->second.seed);
+    // compiled anew in an empty folder: what lies in the tune's may have been changed since
+    site.cache_folder = fmt::format("{}/{}/build/{}-winner", options_.artifacts, goal_.run, work.variant->name);
+    run_process({"rm", "-rf", site.cache_folder}, 60);
     progress_.now(fmt::format("{}  building the stored winner", work.label));
     work.built = HC_TRY(tune::build(work.subject.request, config, site));
     if (work.built.manifest.source_sha256 == stored->second.winner_source_sha256) {
