@@ -236,6 +236,196 @@ TEST_F(ForgeryTest, Row33AnInventedObjectIsNotEvidence) {
   EXPECT_NE(check().text.find("not listed in the ledger"), std::string::npos) << check().text;
 }
 
+/// Appends one line as a hand with an editor would: a chain that fits, and no word to the anchor.
+void write_line(const std::string& artifacts, ledger::LedgerLine line) {
+  const ledger::LedgerView view = ledger::read_ledger(artifacts);
+  line.seq = static_cast<int64_t>(view.lines.size());
+  line.prev = view.head();
+  line.time = ledger::utc_now();
+  std::ofstream(ledger::ledger_path(artifacts), std::ios::app) << ledger::line_text(line) << "\n";
+}
+
+/// Puts an object where the store would, without a line that lists it.
+std::string write_object(const std::string& artifacts, const std::string& text, const std::string& name) {
+  const std::string id = sha256_hex(text), path = ledger::object_path(artifacts, id);
+  fs::create_directories(fs::path(path).parent_path());
+  EXPECT_EQ(write_file_atomic(path, text), "");
+  EXPECT_EQ(write_file_atomic(join_path(artifacts, name), text), "");
+  return id;
+}
+
+TEST_F(ForgeryTest, Row33OneLineBehindAKilledRunIsNoEvidence) {
+  FakeShape slow;
+  slow.ratio = 0.98;
+  ledger::testing::fake_goal(artifacts_, anchor_, {slow});
+  // a confirming run is killed before it stored anything, and a script finishes it
+  FakeShape fast = slow;
+  fast.ratio = 1.2;
+  fast.pairs = 200;
+  fast.seed = 9;
+  fast.first_pid = 70000;
+  ledger::PairsArtifact a = ledger::testing::fake_pairs(fast, Purpose::confirm, -1);
+  a.arms[0].tune =
+      ledger::parse_pairs(read_file(join_path(artifacts_, "r1/confirm-a.json")).value(), "x").value().arms[0].tune;
+  const std::string subject = ledger::candidate_subject(a.arms[0].source_sha256, a.arms[0].config);
+  a.open_seq = store().run_open("r1", "confirm", "a", subject).value();
+  a.name = "confirm-a-2";
+  const std::string id = write_object(artifacts_, to_json(a), "r1/confirm-a-2.json");
+  ledger::LedgerLine line;
+  line.kind = "object";
+  line.run = "r1";
+  line.object = id;
+  line.name = "r1/confirm-a-2.json";
+  line.variant = "a";
+  line.opens = a.open_seq;
+  write_line(artifacts_, line);
+  const auto forge_goal = [&] {
+    edit_goal([&](ledger::Goal& goal) {
+      ledger::GoalShape& shape = goal.shapes[0];
+      shape.evidence = {shape.evidence[0], id};
+      const ledger::LedgerView view = ledger::read_ledger(artifacts_);
+      ledger::Evidence evidence(artifacts_, view);
+      const ledger::VariantVerdict v =
+          ledger::judge_variant(evidence, read_lock(artifacts_, goal.lock).value(), "a", shape.evidence);
+      EXPECT_EQ(v.verdict, ledger::Verdict::pass)
+          << "pooled with the honest run the invented one carries it: " << v.reason;
+      shape.ratio = v.ratio;
+      shape.lcb = v.lcb;
+      shape.ucb = v.ucb;
+      shape.verdict = "PASS";
+      shape.artifact = "artifacts/r1/confirm-a-2.json";
+    });
+  };
+  forge_goal();
+  EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+  EXPECT_NE(check().text.find("beyond the anchor"), std::string::npos) << check().text;
+  // the next command of ours anchors the line and says so for ever; that does not make it evidence
+  ASSERT_TRUE(store().run_close(a.open_seq, "done").ok());
+  const ledger::CheckReport later = check();
+  EXPECT_NE(later.exit_code, ledger::kExitMet) << later.text;
+  EXPECT_NE(later.text.find("measure it again"), std::string::npos) << later.text;
+}
+
+TEST_F(ForgeryTest, Row33ASecondMeasurementUnderOneAnnouncementIsBroken) {
+  FakeShape slow;
+  slow.ratio = 0.98;
+  ledger::testing::fake_goal(artifacts_, anchor_, {slow});
+  FakeShape fast = slow;
+  fast.ratio = 1.2;
+  fast.pairs = 200;
+  fast.seed = 9;
+  ledger::PairsArtifact honest =
+      ledger::parse_pairs(read_file(join_path(artifacts_, "r1/confirm-a.json")).value(), "x").value();
+  ledger::PairsArtifact a = ledger::testing::fake_pairs(fast, Purpose::confirm, honest.open_seq);
+  a.arms[0].tune = honest.arms[0].tune;
+  ledger::Store s = store();
+  const std::string id = s.put("r1", "confirm-a-2", to_json(a), "a", honest.open_seq).value();
+  const Result<ledger::VariantVerdict> updated =
+      update_shape(s, "a", {read_goal(artifacts_).value().shapes[0].evidence[0], id});
+  ASSERT_FALSE(updated.ok());
+  EXPECT_NE(check().exit_code, ledger::kExitMet) << check().text;
+}
+
+TEST_F(ForgeryTest, Row7StaleEvidenceListedInAnotherOrderStaysStale) {
+  goal_of([](Parts&) {});
+  std::string first, second;
+  {
+    ledger::Store s = store();
+    first = read_goal(artifacts_).value().shapes[0].evidence[0];
+    FakeShape again;
+    again.seed = 31;
+    again.first_pid = 9000;
+    ledger::PairsArtifact a = ledger::testing::fake_pairs(again, Purpose::confirm, -1);
+    a.arms[0].tune = ledger::parse_pairs(ledger::read_object(artifacts_, first).value(), "x").value().arms[0].tune;
+    a.lock = read_goal(artifacts_).value().lock;
+    a.open_seq =
+        s.run_open("r1", "confirm", "a", ledger::candidate_subject(a.arms[0].source_sha256, a.arms[0].config)).value();
+    a.name = "confirm-a-again";
+    second = s.put("r1", a.name, to_json(a), "a", a.open_seq).value();
+    ASSERT_TRUE(s.run_close(a.open_seq, "done").ok());
+    ASSERT_TRUE(update_shape(s, "a", {first, second}).ok());
+    ASSERT_EQ(check().exit_code, ledger::kExitMet) << check().text;
+    ASSERT_TRUE(mark_stale(s, "a", "the compiler makes another candidate today").ok());
+  }
+  ASSERT_EQ(check().exit_code, ledger::kExitUnmet);
+  edit_goal([&](ledger::Goal& goal) {
+    goal.shapes[0].evidence = {second, first};
+    goal.shapes[0].artifact = "artifacts/r1/confirm-a.json";
+    goal.shapes[0].stale = false;
+  });
+  EXPECT_NE(check().exit_code, ledger::kExitMet) << check().text;
+}
+
+TEST_F(ForgeryTest, Row5APlainGoalFileInPlaceOfALostLedgerIsBroken) {
+  FakeShape slow;
+  slow.ratio = 0.98;
+  ledger::testing::fake_goal(artifacts_, anchor_, {slow});
+  fs::remove(ledger::ledger_path(artifacts_));
+  ASSERT_EQ(write_file_atomic(goal_path(artifacts_),
+                              R"({"task":"softmax-cpu","status":"running","criteria":{"geomean_min":1.0},)"
+                              R"("shapes":[{"name":"a","ratio":1.5,"artifact":"artifacts/r1/confirm-a.json"}]})"),
+            "");
+  EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
+TEST_F(ForgeryTest, Row23AnAmendmentCannotChangeABaselineTheLooksOrTheWork) {
+  using Change = std::function<void(ledger::Lock&)>;
+  const Change changes[] = {[](ledger::Lock& l) { l.baselines[0].recipe = R"({"operation":"softmax","slow":true})"; },
+                            [](ledger::Lock& l) { l.baselines[0].worker = "slow"; },
+                            [](ledger::Lock& l) { l.criteria.looks = {5, 6, 7, 8, 9, 10}; },
+                            [](ledger::Lock& l) { l.variants[0].work.amount *= 2; }};
+  for (const Change& change : changes) {
+    SetUp();
+    goal_of([](Parts&) {});
+    ledger::Store s = store();
+    ledger::Lock lock = read_lock(artifacts_, read_goal(artifacts_).value().lock).value();
+    change(lock);
+    ledger::LedgerLine line;
+    line.kind = "amend";
+    line.run = "r1";
+    line.object = store_lock(s, lock).value();
+    ASSERT_TRUE(s.append(line).ok());
+    edit_goal([&](ledger::Goal& goal) { goal.lock = line.object; });
+    EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+    EXPECT_NE(check().text.find("is not allowed"), std::string::npos) << check().text;
+    fs::remove_all(folder_);
+  }
+}
+
+TEST_F(ForgeryTest, Row25AConfigTunedOnAnotherMachineCannotPass) {
+  goal_of([](Parts& p) { p.tune.machine = {{"cpu", "Example CPU 3000"}, {"cores", "1"}}; });
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet) << check().text;
+  EXPECT_NE(check().text.find("tuned with cores 1 and measured with 2"), std::string::npos) << check().text;
+}
+
+TEST_F(ForgeryTest, Row17AnotherBinaryOfTheBaselineAndAnotherKernelAreSaid) {
+  FakeShape shape;
+  shape.before = 0.9;
+  ledger::testing::fake_goal(artifacts_, anchor_, {shape});
+  ledger::Store s = store();
+  FakeShape again = shape;
+  again.seed = 41;
+  again.first_pid = 9000;
+  ledger::PairsArtifact a = ledger::testing::fake_pairs(again, Purpose::confirm, -1);
+  a.arms[0].source_sha256 = ledger::testing::hash_of("another candidate");
+  a.arms[1].binary_sha256 = ledger::testing::hash_of("an older library");
+  a.kernel_sha256 = ledger::testing::hash_of("an edited kernel");
+  for (ledger::Pair& pair : a.pairs) {
+    for (ledger::Reading& r : pair.readings) {
+      if (r.arm == a.arms[1].name) r.binary_sha256 = a.arms[1].binary_sha256;
+    }
+  }
+  a.open_seq =
+      s.run_open("r1", "confirm", "a", ledger::candidate_subject(a.arms[0].source_sha256, a.arms[0].config)).value();
+  a.name = "confirm-other";
+  const std::string id = s.put("r1", a.name, to_json(a), "a", a.open_seq).value();
+  ASSERT_TRUE(s.run_close(a.open_seq, "done").ok());
+  ASSERT_TRUE(update_shape(s, "a", {id}).ok());
+  const std::string text = check().text;
+  EXPECT_NE(text.find("onednn runs another binary"), std::string::npos) << text;
+  EXPECT_NE(text.find("the kernel's source is another one"), std::string::npos) << text;
+}
+
 TEST_F(ForgeryTest, EveryByteOfGoalAndLedgerMatters) {
   // one flipped bit anywhere in ledger or objects is exit 2, or leaves the verdict as it was where the byte says
   // nothing

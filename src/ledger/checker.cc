@@ -53,17 +53,22 @@ std::string weakened(const Lock& before, const Lock& now) {
   if (b.margin > a.margin) return "the margin was widened";
   if (b.geomean_min < a.geomean_min || b.geomean_slack > a.geomean_slack) return "the geomean's minimum was lowered";
   if (b.alpha > a.alpha || b.rate_tolerance > a.rate_tolerance) return "the error level was raised";
+  if (b.looks != a.looks) return "the looks were changed";
   for (const LockedVariant& v : before.variants) {
     const auto it =
         std::find_if(now.variants.begin(), now.variants.end(), [&](const auto& w) { return w.name == v.name; });
     if (it == now.variants.end()) return fmt::format("the variant {} was removed", v.name);
     if (it->hash != v.hash) return fmt::format("the variant {} was changed", v.name);
     if (it->target < v.target) return fmt::format("the target of {} was lowered", v.name);
+    if (it->work.unit != v.work.unit || it->work.amount != v.work.amount)
+      return fmt::format("the work of {} was changed", v.name);
   }
   for (const LockedBaseline& v : before.baselines) {
-    const bool kept =
-        std::any_of(now.baselines.begin(), now.baselines.end(), [&](const auto& w) { return w.name == v.name; });
-    if (!kept) return fmt::format("the baseline {} was removed", v.name);
+    const auto kept =
+        std::find_if(now.baselines.begin(), now.baselines.end(), [&](const auto& w) { return w.name == v.name; });
+    if (kept == now.baselines.end()) return fmt::format("the baseline {} was removed", v.name);
+    if (kept->worker != v.worker || kept->recipe != v.recipe)
+      return fmt::format("the recipe of the baseline {} was changed", v.name);
   }
   return "";
 }
@@ -206,13 +211,61 @@ void compare_recorded(Check& c, const GoalShape& s, const VariantVerdict& v) {
   }
 }
 
-/// Whether the newest evidence of the shape was declared stale; a later measurement lifts it.
+bool is_evidence(const GoalShape& shape, const std::string& object) {
+  return std::find(shape.evidence.begin(), shape.evidence.end(), object) != shape.evidence.end();
+}
+
+/// Whether the shape was declared stale after all of its evidence had been measured, in whatever order the goal file
+/// lists that; a later measurement lifts it.
 bool marked_stale(const LedgerView& view, const GoalShape& shape) {
-  if (shape.evidence.empty()) return false;
+  int64_t declared = -1, measured = -1;
+  std::set<std::string> seen;
   for (const LedgerLine& line : view.lines) {
-    if (line.kind == "stale" && line.variant == shape.name && line.object == shape.evidence.back()) return true;
+    if (line.kind == "goal") declared = -1;
+    if (line.kind == "stale" && line.variant == shape.name) declared = line.seq;
+    if (line.kind == "object" && is_evidence(shape, line.object) && seen.insert(line.object).second) {
+      measured = line.seq;
+    }
   }
-  return false;
+  return declared > measured && !shape.evidence.empty();
+}
+
+/// Evidence that no writer of ours anchored. A goal file is written after the lines that it rests on were anchored, so
+/// beyond the anchor it is broken; a line that a later command caught up is named here, and has to be measured again.
+std::string never_anchored(Check& c, const GoalShape& shape) {
+  const std::optional<Anchor>& anchor = c.anchor_after ? c.anchor_after : c.anchor_before;
+  std::string out;
+  for (const LedgerLine& line : c.view.lines) {
+    if (line.kind != "object" || !is_evidence(shape, line.object)) continue;
+    if (anchor && anchor->count >= 0 && line.seq >= anchor->count) {
+      c.broken(fmt::format("{}: artifacts/{} rests on ledger line {}, which lies beyond the anchor", shape.name,
+                           line.name, line.seq + 1));
+    }
+    const auto next = static_cast<size_t>(line.seq) + 1;
+    if (next < c.view.lines.size() && c.view.lines[next].kind == "caught_up") {
+      out = fmt::format("artifacts/{} was not anchored by the run that measured it; measure it again", line.name);
+    }
+  }
+  return out;
+}
+
+/// What changed since the first numbers; no fault, but the reader has to know.
+void note_changes(Check& c, Evidence& evidence, const GoalShape& shape) {
+  std::vector<std::string> ignored;
+  if (shape.before_evidence.empty() || shape.evidence.empty()) return;
+  const PairsArtifact* first = evidence.pairs(shape.before_evidence.front(), &ignored);
+  const PairsArtifact* now = evidence.pairs(shape.evidence.back(), &ignored);
+  if (!first || !now || first == now) return;
+  if (first->kernel_sha256 != now->kernel_sha256) {
+    c.note(fmt::format("{}: the kernel's source is another one than at the first numbers", shape.name));
+  }
+  for (const Arm& a : first->arms) {
+    for (const Arm& b : now->arms) {
+      if (a.role != Role::baseline || b.role != Role::baseline || a.name != b.name) continue;
+      if (a.binary_sha256 == b.binary_sha256) continue;
+      c.note(fmt::format("{}: the baseline {} runs another binary than at the first numbers", shape.name, a.name));
+    }
+  }
 }
 
 /// The "before" number follows from its own objects.
@@ -243,7 +296,15 @@ void check_shape(Check& c, Evidence& evidence, const GoalShape& shape) {
   } else if (!v.measured && shape.ratio > 0 && v.broken.empty()) {
     c.broken(fmt::format("{}: a ratio of {:.6g} is recorded without evidence", shape.name, shape.ratio));
   }
-  if (v.broken.empty()) check_before(c, evidence, shape);
+  if (v.broken.empty()) {
+    check_before(c, evidence, shape);
+    note_changes(c, evidence, shape);
+  }
+  if (std::string why = never_anchored(c, shape); !why.empty()) {
+    v.verdict = Verdict::open;
+    v.undecided = false;
+    v.reason = std::move(why);
+  }
   const bool stale = marked_stale(c.view, shape);
   if (stale != shape.stale)
     c.broken(fmt::format("{}: the ledger and the goal file differ on whether it is stale", shape.name));
@@ -433,6 +494,13 @@ CheckReport judge_goal(const CheckOptions& options) {
   c.report.task = c.goal.task;
   c.report.run = c.goal.run;
   c.report.status = c.goal.status;
+  if (!c.goal.has_lock() && !created && c.anchor_before && c.anchor_before->count > 0) {
+    c.broken(
+        fmt::format("the anchor knows of a ledger of {} lines, and it is gone: a goal file without lock is not "
+                    "judged in its place",
+                    c.anchor_before->count));
+    return finish(c);
+  }
   if (!c.goal.has_lock() && !created) {
     check_plain(c);
     return finish(c);

@@ -67,6 +67,27 @@ void check_announcement(Case& c, const Item& item) {
   }
 }
 
+/// A run gives one measurement, before it ends; what stands behind its end, or beside another one, was put there later.
+void check_run_of(Case& c, const Item& item) {
+  const LedgerLine* listed = c.evidence.listing(item.id);
+  const PairsArtifact& a = *item.artifact;
+  std::vector<std::string> ignored;
+  for (const LedgerLine& line : c.evidence.view().lines) {
+    if (line.opens != a.open_seq || a.open_seq < 0) continue;
+    if (line.kind == "run_close" && line.seq < listed->seq) {
+      c.verdict.broken.push_back(fmt::format("{}/{} was listed after its run had ended", a.run, a.name));
+    }
+    if (line.kind != "object" || line.object == item.id) continue;
+    const PairsArtifact* other = c.evidence.pairs(line.object, &ignored);
+    const bool counts =
+        other && std::any_of(other->pairs.begin(), other->pairs.end(), [](const Pair& pair) { return pair.valid; });
+    if (counts) {
+      c.verdict.broken.push_back(fmt::format("{}/{} and {}/{} are two measurements of one announced run", a.run, a.name,
+                                             other->run, other->name));
+    }
+  }
+}
+
 /// A measurement that names a lock was made under the goal's present lock or one that was amended into it.
 void check_lock_of(Case& c, const PairsArtifact& a) {
   if (a.lock.empty()) return;
@@ -100,6 +121,7 @@ void load(Case& c, const std::vector<std::string>& ids) {
     if (!faults.empty() || !candidate) continue;
     const Item item{id, a, candidate_subject(candidate->source_sha256, candidate->config)};
     check_announcement(c, item);
+    check_run_of(c, item);
     check_lock_of(c, *a);
     (a->purpose == Purpose::confirm ? c.confirming : c.nominating).push_back(item);
   }
@@ -213,6 +235,19 @@ std::string tune_doubt(Case& c, const Arm& arm) {
   return "";
 }
 
+/// Why the tune speaks for another machine than the one measured on, or empty.
+std::string tuned_elsewhere(Case& c, const Arm& arm, const PairsArtifact& a) {
+  std::vector<std::string> ignored;
+  const TuneRecord* tune = arm.tune.empty() ? nullptr : c.evidence.tune(arm.tune, &ignored);
+  if (!tune) return "";
+  for (const char* key : {"cpu", "cores"}) {
+    const std::string then = fact(tune->machine, key), now = fact(a.machine, key);
+    if (then.empty() || now.empty() || then == now) continue;
+    return fmt::format("tuned with {} {} and measured with {}", key, then, now);
+  }
+  return "";
+}
+
 /// Compares with every registered baseline that `items` measured.
 void compare_all(Case& c, const std::vector<Item>& items, bool confirming) {
   for (const LockedBaseline& baseline : c.lock.baselines) {
@@ -320,6 +355,7 @@ void judge_confirmed(Case& c) {
   combine(c);
   const Arm* candidate = candidate_of(*c.confirming.back().artifact);
   hold_back(c.verdict, tune_doubt(c, *candidate));
+  hold_back(c.verdict, tuned_elsewhere(c, *candidate, *c.confirming.back().artifact));
   hold_back(c.verdict, unconfirmed_baseline(c));
   for (const BaselineVerdict& b : c.verdict.baselines) {
     if (!b.full_tune) hold_back(c.verdict, fmt::format("{}: not a full tune of its own", b.name));
