@@ -69,6 +69,7 @@ def build(implementation, operation, args, options):
     where = operation if ".py" in operation else options.get("kernel") or ""
     pinned, tune_s = options.get("config"), options.get("tune_s")
     wanted = options.get("environment") or {}
+    inherited = any(name.startswith("HELION_AUTOTUNE") for name in os.environ)  # of whoever started us: no full search either
     if not pinned and tune_s is None:
         raise Unsupported("Helion runs with a config or after a search: give `config` or `tune_s`")
     # The backend is read when helion is imported: one backend per process, as every number here is one config per process.
@@ -82,7 +83,7 @@ def build(implementation, operation, args, options):
     if pinned:
         config = helion.Config.from_json(json.dumps(pinned))
     else:
-        config, report = tune(bound, args, tune_s, bool(wanted))
+        config, report = tune(bound, args, tune_s, bool(wanted) or inherited)
     bound.set_config(config)
     launch, outputs = keep(lambda: bound(*args))
     return Subject(launch, outputs, f"helion {version()} {os.environ['HELION_BACKEND']}", json.loads(config.to_json()), report)
