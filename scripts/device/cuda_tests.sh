@@ -22,7 +22,7 @@ step() {  # name, limit in seconds, command...: runs it with its output in a fil
 
 : > "$out/steps.jsonl"
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,temperature.gpu,power.draw --format=csv > "$out/nvidia-smi.txt" 2>&1
-"$python" -m zipfile -e "$device"/nvidia_cutlass-*.whl "$device/headers" > /dev/null 2>&1
+for wheel in "$device"/*.whl; do "$python" -m zipfile -e "$wheel" "$device/headers" > /dev/null 2>&1; done
 # Where PyTorch brings CUDA's libraries along, they lie among its packages.
 packages=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' 2>/dev/null)
 cache=/tmp/hillclimb-kernels

@@ -68,7 +68,7 @@ Result<std::vector<KernelPlan>> plans(const Call& call) {
 const Family& cub_family() {
   static const Family kFamily{"cub",
                               "1",
-                              {{"CUB", {"cub/cub.cuh"}, "pip install nvidia-cuda-cccl"},
+                              {{"CUB", {"cub/cub.cuh", "cuda/__cccl_config"}, "pip install nvidia-cuda-cccl"},
                                {"CUDA's headers", {"cuda_fp16.h"}, "pip install nvidia-cuda-runtime"}},
                               plans};
   return kFamily;

@@ -1,6 +1,8 @@
 // Ways made of kernels: compiled by NVRTC or loaded from a file, launched through the driver.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
+#include <cstring>
 #include <map>
 #include <thread>
 
@@ -133,7 +135,12 @@ std::vector<KernelPlan> wanted_plans(std::vector<KernelPlan> plans, const Json& 
 
 Result<std::vector<std::string>> include_options(const Family& family, const Places& places) {
   std::vector<std::string> out;
-  for (const Wanted& wanted : family.headers) out.push_back("-I" + HC_TRY(places.headers(wanted)));
+  for (const Wanted& wanted : family.headers) {
+    const std::string folder = HC_TRY(places.headers(wanted));
+    out.push_back("-I" + folder);
+    // Since CUDA 13 CUTLASS names the C++ library by the folder that it lies in: cccl/cuda/std/...
+    if (folder.ends_with("/cccl")) out.push_back("-I" + folder.substr(0, folder.size() - std::strlen("/cccl")));
+  }
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <glob.h>
 #include <link.h>
 
+#include <algorithm>
+
 #include "base/files.h"
 
 namespace hc::baselines {
@@ -83,10 +85,10 @@ Result<Library> Places::open(const Wanted& wanted) const {
 }
 
 Result<std::string> Places::headers(const Wanted& wanted) const {
-  for (const std::string& folder :
-       below(roots(), {"", "/include", "/include/cccl", "/nvidia/*/include", "/nvidia/*/include/cccl",
-                       "/cutlass_library/source/include", "/cupy/_core/include/cupy/_cccl/*"})) {
-    if (file_exists(join_path(folder, wanted.names.front()))) return folder;
+  for (const std::string& folder : below(roots(), {"", "/include", "/include/cccl", "/nvidia/*/include",
+                                                   "/nvidia/*/include/cccl", "/cutlass_library/source/include"})) {
+    const auto holds = [&](const std::string& name) { return file_exists(join_path(folder, name)); };
+    if (std::all_of(wanted.names.begin(), wanted.names.end(), holds)) return folder;
   }
   return missing(wanted, "header", "");
 }

@@ -20,7 +20,7 @@ struct Library {
 /// What is looked for, and what to tell a user who does not have it.
 struct Wanted {
   std::string title;               ///< "NVRTC"
-  std::vector<std::string> names;  ///< file names in the order of preference; for headers: one path below a folder
+  std::vector<std::string> names;  ///< file names in the order of preference; for headers: paths that one folder holds all
   std::string fix;                 ///< "pip install nvidia-cuda-nvrtc"
 };
 
@@ -34,7 +34,7 @@ class Places {
   /// Opens the first library found: in the named folders, by the loader's own rules, in the usual folders.
   /// not_available with the fix when there is none.
   Result<Library> open(const Wanted& wanted) const;
-  /// The folder below which `wanted.names[0]` lies. not_available with the fix when there is none.
+  /// The folder below which all `wanted.names` lie. not_available with the fix when there is none.
   Result<std::string> headers(const Wanted& wanted) const;
 
  private:

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "base/files.h"
 #include "cuda/way.h"
 
 namespace hc::baselines {
@@ -134,6 +137,26 @@ TEST(Absent, libraries_and_headers_say_how_to_get_them) {
   EXPECT_NE(headers.error().help.find("pip install nvidia-cutlass"), std::string::npos);
   EXPECT_NE(include_options(cub_family(), nowhere).error().help.find("nvidia-cuda-cccl"), std::string::npos);
   EXPECT_NE(cublaslt_version(nowhere).error().help.find("pip install nvidia-cublas"), std::string::npos);
+}
+
+TEST(Headers, a_folder_holds_all_of_them_or_is_passed_over) {
+  const std::string root = make_temp_folder("hc-headers-");
+  const std::string half = join_path(root, "half"), whole = join_path(root, "whole/include/cccl");
+  for (const std::string& folder : {half, whole}) {
+    ASSERT_EQ(make_folders(join_path(folder, "cub")), "");
+    ASSERT_EQ(write_file_atomic(join_path(folder, "cub/cub.cuh"), "\n"), "");
+    ASSERT_EQ(write_file_atomic(join_path(folder, "cuda_fp16.h"), "\n"), "");
+  }
+  Places places({half, join_path(root, "whole")});
+  places.only_named();
+  EXPECT_FALSE(include_options(cub_family(), places).ok()) << "CUB without the C++ library that it includes";
+  ASSERT_EQ(make_folders(join_path(whole, "cuda")), "");
+  ASSERT_EQ(write_file_atomic(join_path(whole, "cuda/__cccl_config"), "\n"), "");
+  const Result<std::vector<std::string>> options = include_options(cub_family(), places);
+  ASSERT_TRUE(options.ok()) << options.error().message;
+  EXPECT_EQ(options.value()[0], "-I" + whole);
+  EXPECT_EQ(options.value()[1], "-I" + join_path(root, "whole/include")) << "CUTLASS says cccl/cuda/std/...";
+  std::filesystem::remove_all(root);
 }
 
 }  // namespace
