@@ -20,6 +20,17 @@ struct Ablation {
   std::string object{};  ///< of the measurement, or empty
 };
 
+/// A stored confirmation beside a fresh measurement of the same candidate.
+struct Replay {
+  std::string variant, object;  ///< of the fresh one
+  struct Against {
+    std::string name;
+    ledger::Comparison stored, fresh;
+    std::string disagreement;  ///< a sentence, or empty
+  };
+  std::vector<Against> baselines;
+};
+
 /// What came of a hand-edited source.
 struct Attempt {
   std::string object;                                                 ///< of the measurement
@@ -54,6 +65,8 @@ class Workbench : protected Climb {
   /// Everything in a baseline's recipe and config that can be set back, one at a time, beside the baseline as it is;
   /// `sets` are further changes, KEY=VALUE.
   Result<std::vector<Ablation>> ablate_baseline(const std::string& name, const std::vector<std::string>& sets);
+  /// Builds the candidate of a stored confirmation and measures it again; decides nothing in the goal.
+  Result<Replay> replay(const std::string& object);
   /// The task's baseline of that name; usage names those that there are.
   Result<const contract::TaskBaseline*> baseline(const std::string& name) const;
   /// Every implementation that the baseline could run as, before any of them is measured.
@@ -94,6 +107,7 @@ class Workbench : protected Climb {
   Status prepare_candidate(tune::Built candidate);
   Result<std::string> store_source(const std::string& source);
   Result<Attempt> judge_attempt(const std::string& object, const std::vector<tune::Contender>& arms);
+  Status rebuild_candidate(const ledger::PairsArtifact& stored);
   Result<tune::Contender> whole_baseline(const contract::TaskBaseline& baseline);
   Result<tune::Contender> changed_baseline(const RecipeChange& change, const tune::Contender& whole);
   Result<std::vector<Ablation>> measure_baseline_ablations(std::vector<Ablation> rows, const tune::Contender& whole,

@@ -243,9 +243,7 @@ std::string audit_text(const AuditReport& report) {
                        item.object.substr(0, 12), item.rounds, item.records, item.records == 1 ? "record" : "records");
     for (const std::string& sentence : item.differences) out += fmt::format("          {}\n", sentence);
   }
-  out +=
-      "Hashes were taken anew and ratios, bounds and verdicts computed by a second implementation; nothing was "
-      "measured.\n";
+  out += "Hashes were taken anew and ratios, bounds and verdicts computed by a second implementation.\n";
   return out;
 }
 

@@ -132,7 +132,7 @@ std::string_view role_name(Role role) {
 }
 
 std::string_view purpose_name(Purpose purpose) {
-  constexpr std::string_view kNames[] = {"nominate", "confirm", "aa", "try", "ablate", "ceiling"};
+  constexpr std::string_view kNames[] = {"nominate", "confirm", "aa", "try", "ablate", "ceiling", "audit"};
   return kNames[static_cast<int>(purpose)];
 }
 

@@ -26,7 +26,7 @@ std::string utc_now();
 
 enum class Role { candidate, baseline, anchor, ceiling };
 /// Why a measurement is made; only `confirm` can make a verdict.
-enum class Purpose { nominate, confirm, aa, attempt, ablate, ceiling };
+enum class Purpose { nominate, confirm, aa, attempt, ablate, ceiling, audit };
 enum class Verdict { pass, fail, open };
 std::string_view role_name(Role role);
 std::string_view purpose_name(Purpose purpose);

@@ -120,7 +120,7 @@ Result<PairsArtifact> parse_pairs(const std::string& text, const std::string& wh
   PairsArtifact a;
   parse_head(in, "pairs", &a);
   a.lock = in.text_or("lock", "");
-  a.purpose = named<Purpose>(in, "purpose", 6, purpose_name);
+  a.purpose = named<Purpose>(in, "purpose", 7, purpose_name);
   a.open_seq = in.integer("open_seq");
   a.opened_at = in.text("opened_at");
   a.closed_at = in.text("closed_at");
