@@ -60,9 +60,8 @@ constexpr Line kGround[] = {
      "another, add a knob and let the tuner decide. No test on a kernel's name or a concrete shape, except in seeds, "
      "which only give the search a head start. If the design is in the way, change the design."},
     {"",
-     "* **Scope.** The task file's `[scope]` says which paths may change: `hillclimb scope TASK` checks it. Run it "
-     "before "
-     "each commit."},
+     "* **Scope.** The task file's `[scope]` says which paths may change: `hillclimb scope TASK` checks it, against "
+     "the branch's upstream or `--base COMMIT`. Run it before each commit."},
     {"",
      "* **Subagents** may read, sweep, compare and babysit long runs, and report conclusions. Choice of ideas, "
      "measurements "

@@ -143,10 +143,16 @@ Result<Verification> verify_report(const std::string& artifacts_dir, const std::
     out.differences.push_back(fmt::format("{} was made from another ledger than the one here", markdown));
     return out;
   }
-  out.grown = lines < view.lines.size();
+  // each stop of an agent leaves a line that says nothing of the numbers
+  out.grown = std::any_of(view.lines.begin() + static_cast<std::ptrdiff_t>(lines), view.lines.end(),
+                          [](const ledger::LedgerLine& line) { return line.kind != "gate"; });
   if (out.grown) return out;
   ReportOptions options{anchor_path, stamp->generated, stamp->base, stamp->commit, ""};
-  const Pages pages = HC_TRY(make_pages(artifacts_dir, stamp->run, out_dir, options, stamp->generated));
+  Pages pages = HC_TRY(make_pages(artifacts_dir, stamp->run, out_dir, options, stamp->generated));
+  pages.model.ledger_lines = stamp->lines;
+  pages.model.ledger_head = stamp->head;
+  pages.markdown = markdown_page(pages.model, stamp->generated);
+  pages.html = html_page(pages.model, stamp->generated);
   compare_page(markdown, *text, pages.markdown, &out.differences);
   compare_page(html, *page, pages.html, &out.differences);
   const std::string check = join_path(join_path(artifacts_dir, pages.model.run), "check.txt");
