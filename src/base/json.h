@@ -18,3 +18,6 @@ inline std::optional<Json> parse_json(std::string_view text) {
 }
 
 }  // namespace hc
+
+/// Compiled once, in json.cc.
+extern template class nlohmann::basic_json<nlohmann::ordered_map>;

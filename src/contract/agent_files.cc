@@ -44,7 +44,7 @@ Diagnostic file_error(const std::string& path, const std::string& why) {
 }
 
 /// One word for the shell, whatever is in it.
-std::string quoted(const std::string& word) {
+std::string in_quotes(const std::string& word) {
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -294,13 +294,13 @@ std::string hook_command(const AgentInstall& install) {
       "hillclimb could not judge the goal, so this turn cannot end; is the program still there? `hillclimb agent "
       "install "
       "--remove` takes this hook out";
-  std::string out = install.anchor.empty() ? "" : "HILLCLIMB_ANCHOR=" + quoted(install.anchor) + " ";
-  out += fmt::format("{} gate --agent {} --artifacts {}", quoted(install.program), agent_name(install.agent),
-                     quoted(join_path(install.project, "artifacts")));
+  std::string out = install.anchor.empty() ? "" : "HILLCLIMB_ANCHOR=" + in_quotes(install.anchor) + " ";
+  out += fmt::format("{} gate --agent {} --artifacts {}", in_quotes(install.program), agent_name(install.agent),
+                     in_quotes(join_path(install.project, "artifacts")));
   if (install.agent == Agent::cursor) {
-    out += fmt::format(" || echo {}", quoted(Json{{"followup_message", why}}.dump()));
+    out += fmt::format(" || echo {}", in_quotes(Json{{"followup_message", why}}.dump()));
   } else {
-    out += fmt::format(" || {{ echo {} >&2; exit 2; }}", quoted(why));
+    out += fmt::format(" || {{ echo {} >&2; exit 2; }}", in_quotes(why));
   }
   return out + " " + kHookMark;
 }

@@ -26,7 +26,7 @@ bool Stmt::operator==(const Stmt& o) const {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -164,11 +164,11 @@ class StmtPrinter {
 }  // namespace
 
 std::string print(const KernelProgram& program) {
-  std::string out = fmt::format("kernel {} threads={} schedule={} chunk={}\n", quoted(program.name), program.threads,
+  std::string out = fmt::format("kernel {} threads={} schedule={} chunk={}\n", in_quotes(program.name), program.threads,
                                 program.schedule == Schedule::statically ? "static" : "dynamic", program.chunk);
   for (size_t i = 0; i < program.storages.size(); ++i) {
     const Storage& storage = program.storages[i];
-    out += fmt::format("storage s{} {} {} {}", i, quoted(storage.name), dtype_name(storage.dtype), storage.numel);
+    out += fmt::format("storage s{} {} {} {}", i, in_quotes(storage.name), dtype_name(storage.dtype), storage.numel);
     out += storage.role == StorageRole::alloc ? " alloc\n" : fmt::format(" param {}\n", storage.param_index);
   }
   for (const KernelStep& step : program.steps) {
@@ -178,10 +178,10 @@ std::string print(const KernelProgram& program) {
                          literal_text(dtype, step.fill_value));
       continue;
     }
-    out += fmt::format("launch {} {{\n", quoted(step.launch.name));
+    out += fmt::format("launch {} {{\n", in_quotes(step.launch.name));
     for (size_t i = 0; i < step.launch.locals.size(); ++i) {
       const Local& local = step.launch.locals[i];
-      out += fmt::format("  local l{} {} {} {}\n", i, quoted(local.name), dtype_name(local.dtype), local.numel);
+      out += fmt::format("  local l{} {} {} {}\n", i, in_quotes(local.name), dtype_name(local.dtype), local.numel);
     }
     StmtPrinter(program, step.launch, out).body(step.launch.body, 2);
     out += "}\n";

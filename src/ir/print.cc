@@ -9,7 +9,7 @@
 namespace hc::ir {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -40,10 +40,11 @@ class LaunchPrinter {
   LaunchPrinter(const Launch& launch, std::string& out) : launch_(launch), out_(out) {}
 
   void print() {
-    out_ += fmt::format("launch {} {{\n", quoted(launch_.name));
+    out_ += fmt::format("launch {} {{\n", in_quotes(launch_.name));
     for (const GridAxis& axis : launch_.axes) {
       const std::string block = axis.block == kNone ? "grid" : fmt::format("b{}", axis.block);
-      out_ += fmt::format("  axis {} {} {}..{} step {}\n", quoted(axis.name), block, axis.begin, axis.end, axis.step);
+      out_ += fmt::format("  axis {} {} {}..{} step {}\n", in_quotes(axis.name), block, axis.begin, axis.end,
+                          axis.step);
     }
     out_ += fmt::format("  body{} {{\n", arguments(launch_.body));
     ops(launch_.body, 4);
@@ -56,7 +57,7 @@ class LaunchPrinter {
   std::string definition(ValueId v) const {
     std::string out = fmt::format("%{}", v);
     if (known(v) && !launch_.values[static_cast<size_t>(v)].name.empty()) {
-      out += ' ' + quoted(launch_.values[static_cast<size_t>(v)].name);
+      out += ' ' + in_quotes(launch_.values[static_cast<size_t>(v)].name);
     }
     return out;
   }
@@ -171,24 +172,24 @@ class LaunchPrinter {
 };
 
 void print_block(const Block& block, size_t id, std::string& out) {
-  out += fmt::format("block b{} {} size={} min={} max={}", id, quoted(block.name), block.size, block.min, block.max);
+  out += fmt::format("block b{} {} size={} min={} max={}", id, in_quotes(block.name), block.size, block.min, block.max);
   if (block.extent != -1) out += fmt::format(" extent={}", block.extent);
   out += block.fixed ? " fixed\n" : "\n";
 }
 
 void print_tunable(const Tunable& tunable, std::string& out) {
   std::string values;
-  for (const std::string& value : tunable.values) values += (values.empty() ? "" : ", ") + quoted(value);
-  out += fmt::format("tunable {} = {} of [{}]\n", quoted(tunable.name), quoted(tunable.value), values);
+  for (const std::string& value : tunable.values) values += (values.empty() ? "" : ", ") + in_quotes(value);
+  out += fmt::format("tunable {} = {} of [{}]\n", in_quotes(tunable.name), in_quotes(tunable.value), values);
 }
 
 void print_storage(const Storage& storage, size_t id, std::string& out) {
-  out += fmt::format("storage s{} {} {} {}", id, quoted(storage.name), dtype_name(storage.dtype), storage.numel);
+  out += fmt::format("storage s{} {} {} {}", id, in_quotes(storage.name), dtype_name(storage.dtype), storage.numel);
   out += storage.role == StorageRole::alloc ? " alloc\n" : fmt::format(" param {}\n", storage.param_index);
 }
 
 void print_tensor(const Tensor& tensor, size_t id, std::string& out) {
-  out += fmt::format("tensor t{} {} s{} {}{} strides{} offset={}\n", id, quoted(tensor.name), tensor.storage,
+  out += fmt::format("tensor t{} {} s{} {}{} strides{} offset={}\n", id, in_quotes(tensor.name), tensor.storage,
                      dtype_name(tensor.dtype), list_text(tensor.shape), list_text(tensor.strides), tensor.offset);
 }
 
@@ -219,7 +220,7 @@ std::string to_text(const Type& type) {
 }
 
 std::string print(const Program& program) {
-  std::string out = fmt::format("program {} index={}\n", quoted(program.name), dtype_name(program.index_dtype));
+  std::string out = fmt::format("program {} index={}\n", in_quotes(program.name), dtype_name(program.index_dtype));
   for (size_t i = 0; i < program.blocks.size(); ++i) print_block(program.blocks[i], i, out);
   for (const Tunable& tunable : program.tunables) print_tunable(tunable, out);
   for (size_t i = 0; i < program.storages.size(); ++i) print_storage(program.storages[i], i, out);

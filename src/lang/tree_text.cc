@@ -6,7 +6,7 @@
 namespace hc::lang {
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (char c : text) {
     if (c == '\n') {
@@ -28,7 +28,7 @@ std::string tree(const ExprPtr& expr) {
     case ExprKind::boolean:
       return expr->text;
     case ExprKind::string:
-      return quoted(expr->text);
+      return in_quotes(expr->text);
     default:
       break;
   }
