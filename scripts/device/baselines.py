@@ -102,12 +102,14 @@ def main():
     parser.add_argument("--search", action="append", default=[])
     parser.add_argument("--cache", default="")
     parser.add_argument("--pinned", action="store_true", help="only one config of each kernel, for a sanitizer")
+    parser.add_argument("--only", default="", help="implementations, separated by commas")
     parser.add_argument("--budget-s", type=float, default=70)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     command = shlex.split(options.worker) + [text for folder in options.search for text in ("--search", folder)]
     command += ["--cache", options.cache] if options.cache else []
     cases = [(i, o, a, {"config": c}) for i, o, a, c in PINNED] if options.pinned else [(*case, {}) for case in CASES]
+    cases = [case for case in cases if not options.only or case[0] in options.only.split(",")]
     name = "baselines_pinned" if options.pinned else "baselines"
     begun, rows = time.monotonic(), []
     with open(options.out / f"{name}.log", "w") as errors:

@@ -61,7 +61,9 @@ const Family& cute_family() {
       "cute-cpp",
       "1",
       {{"CuTe", {"cute/tensor.hpp"}, "pip install nvidia-cutlass (its headers are in cutlass_library/source/include)"},
-       {"CUDA's C++ library", {"cuda/std/utility"}, "pip install nvidia-cuda-cccl"},
+       {"CUDA's C++ library",
+        {"cuda/std/utility"},
+        "pip install 'nvidia-cuda-cccl==13.0.*' (CUTLASS 4.2 does not compile with 13.3)"},
        {"CUDA's headers", {"cuda_fp16.h"}, "pip install nvidia-cuda-runtime"}},
       plans};
   return kFamily;
