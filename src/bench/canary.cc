@@ -2,6 +2,7 @@
 #include "bench/canary.h"
 
 #include <omp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -85,6 +86,17 @@ double memory_scatter(const std::vector<CanaryReading>& readings, const CanaryRe
   std::sort(distances.begin(), distances.end());
   const double robust = kRobustDeviations * kMadToSigma * distances[distances.size() / 2];
   return std::clamp(std::max(robust, distances.back()), least, kWidestBand);
+}
+
+double memory_scatter_now() {
+  constexpr int kReadings = 16;
+  constexpr useconds_t kApartMicroseconds = 50000;
+  std::vector<CanaryReading> readings;
+  for (int i = 0; i < kReadings; ++i) {
+    if (i > 0) ::usleep(kApartMicroseconds);
+    readings.push_back(run_canary());
+  }
+  return memory_scatter(readings, median_canary(readings), 0);
 }
 
 Json to_json(const CanaryReading& reading) {

@@ -290,6 +290,9 @@ TEST(Canary, NoScatterIsWiderThanHalfSpeed) {
   const CanaryReading middle = median_canary(readings);
   EXPECT_EQ(memory_scatter(readings, middle, 0.05), 1);
   EXPECT_EQ(memory_scatter({middle, middle}, middle, 0.05), 0.05);
+  const double now = memory_scatter_now();
+  EXPECT_GE(now, 0);
+  EXPECT_LE(now, 1);
 }
 
 TEST(Canary, ReadsTheMachine) {

@@ -85,6 +85,7 @@ class Climb {
                                   int64_t open_seq);
   tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
   // climb_anchor.cc: batches between two looks at the known-good config
+  double moved_limit() const;
   Result<ledger::PairsArtifact> measure_batch(Work& work, const std::vector<tune::Contender>& arms,
                                               const tune::CampaignPlan& plan,
                                               const std::function<Status(ledger::PairsArtifact)>& keep_void);

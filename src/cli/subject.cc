@@ -99,7 +99,7 @@ Result<std::vector<tune::Contender>> onednn_contenders(const tune::Contender& ba
   if (!out.empty()) return out;
   return Diagnostic{Code::not_available,
                     fmt::format("the baseline {} cannot start: no oneDNN library is there", base.arm.name)}
-      .fix("`apt-get install libdnnl2`, or `pip install onednn` in a virtual environment .venv");
+      .fix("`apt-get install libdnnl2`, or scripts/fetch_onednn");
 }
 
 }  // namespace
