@@ -138,7 +138,34 @@ std::vector<const contract::TaskVariant*> Climb::due() {
     if (!verdict.undecided) retune_.insert(verdict.name);
   }
   again_ = !failing.empty();
+  if (failing.empty() && options_.beyond) return beyond(report);
   return failing;
+}
+
+/// All variants of a met goal, the smallest lead first; each is tuned anew.
+std::vector<const contract::TaskVariant*> Climb::beyond(const ledger::CheckReport& report) {
+  std::vector<const ledger::VariantVerdict*> leads;
+  for (const ledger::VariantVerdict& verdict : report.variants) {
+    const auto& only = options_.variants;
+    if (only.empty() || std::find(only.begin(), only.end(), verdict.name) != only.end()) leads.push_back(&verdict);
+  }
+  std::sort(leads.begin(), leads.end(), [](const auto* a, const auto* b) { return a->lcb < b->lcb; });
+  std::vector<const contract::TaskVariant*> out;
+  for (const ledger::VariantVerdict* verdict : leads) {
+    retune_.insert(verdict->name);
+    out.push_back(task_.variant(verdict->name));
+  }
+  again_ = beyond_ = true;
+  return out;
+}
+
+/// What was confirmed stays the entry of a passing variant unless the new candidate's lower bound is above its own.
+bool Climb::better_than_before(const Work& work) const {
+  const auto shape = std::find_if(goal_.shapes.begin(), goal_.shapes.end(),
+                                  [&](const ledger::GoalShape& s) { return s.name == work.variant->name; });
+  ledger::Evidence evidence(options_.artifacts, store_->view());
+  const ledger::VariantVerdict now = ledger::judge_variant(evidence, lock_, work.variant->name, work.evidence);
+  return shape == goal_.shapes.end() || (now.verdict == ledger::Verdict::pass && now.lcb > shape->lcb);
 }
 
 Status Climb::one_variant(const contract::TaskVariant& variant) {
@@ -151,6 +178,10 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   const std::vector<tune::Contender> best = HC_TRY(rivals(work));
   HC_TRY(confirm(work, best));
   measure_ceiling(work);
+  if (beyond_ && !better_than_before(work)) {
+    progress_.line(fmt::format("{}  no better than before: the entry stays", work.label));
+    return success();
+  }
   const ledger::VariantVerdict verdict = HC_TRY(contract::update_shape(*store_, variant.name, work.evidence));
   progress_.line(fmt::format("{}  {:.3f} of {} [{:.3f}, {:.3f}] {}{}", work.label, verdict.ratio, verdict.best_baseline,
                              verdict.lcb, verdict.ucb, ledger::verdict_name(verdict.verdict),
@@ -191,7 +222,9 @@ Result<int> Climb::run() {
   HC_TRY(start());
   const std::vector<const contract::TaskVariant*> variants = due();
   if (variants.empty()) progress_.line("every variant passes: nothing is left to do");
-  if (again_) {
+  if (beyond_) {
+    progress_.line(fmt::format("every variant passes: {} are tuned anew, the smallest lead first", variants.size()));
+  } else if (again_) {
     progress_.line(fmt::format("{} variants do not pass: {} are tuned anew, the others measured again, the worst first",
                                variants.size(), retune_.size()));
   }

@@ -15,6 +15,7 @@
 #include "cli/worker_arm.h"
 #include "contract/goal.h"
 #include "contract/task.h"
+#include "ledger/checker.h"
 #include "ledger/store.h"
 #include "tune/campaign.h"
 #include "tune/tune.h"
@@ -27,6 +28,7 @@ struct ClimbOptions {
   std::string artifacts = "artifacts";
   std::vector<std::string> variants;  ///< only these; all when empty
   bool fresh = false;                 ///< archive the goal that is there and start anew
+  bool beyond = false;                ///< go on when every variant passes
   std::optional<uint64_t> seed;
   int64_t max_candidates = 0;  ///< per tune; 0: the task's own limit
   double max_seconds = 0;
@@ -68,6 +70,8 @@ class Climb {
   Status start();
   Status open_goal();
   std::vector<const contract::TaskVariant*> due();
+  std::vector<const contract::TaskVariant*> beyond(const ledger::CheckReport& report);
+  bool better_than_before(const Work& work) const;
   Status one_variant(const contract::TaskVariant& variant);
   void hand_off(const Work& work, const ledger::VariantVerdict& verdict);
   Result<int> conclude();
@@ -128,6 +132,7 @@ class Climb {
   tune::BuildSite site_;
   std::string program_sha256_;
   bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
+  bool beyond_ = false;           ///< every variant passes: a new candidate must be better than the one that is there
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
   bool keep_nomination_ = false;  ///< a nomination of this run that has every arm is good enough for whom to confirm
   std::optional<bench::GpuPool> pool_;

@@ -13,6 +13,7 @@ Result<int> climb(const Parsed& parsed, const Context& context) {
   options.artifacts = parsed.get("--artifacts", options.artifacts);
   options.variants = parsed.all("--variant");
   options.fresh = parsed.has("--fresh");
+  options.beyond = parsed.has("--beyond");
   if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
   options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
   options.max_seconds = static_cast<double>(HC_TRY(parsed.whole("--seconds", 0, 1)));
@@ -30,6 +31,8 @@ const Command& climb_command() {
       {{"TASK", OptionKind::word, "", "The task file."},
        {"--variant", OptionKind::many, "NAME", "Only these variants."},
        {"--fresh", OptionKind::flag, "", "Archive the goal that is there and start a new run."},
+       {"--beyond", OptionKind::flag, "",
+        "When every variant passes: tune them anew, the smallest lead first, and keep what is better."},
        {"--seed", OptionKind::one, "N", "Seed of the search; a fresh one is drawn and printed otherwise."},
        {"--candidates", OptionKind::one, "N", "End each tune after N compiled candidates; such a tune cannot pass."},
        {"--seconds", OptionKind::one, "S", "End each tune after S seconds; such a tune cannot pass."},

@@ -145,9 +145,13 @@ std::string next_step(const Standing& s) {
   }
   if (r.met) {
     const size_t left = open_ideas(s);
-    if (left == 0) return "the goal is met and the backlog is empty: clean up the history and write the report.";
+    const std::string beyond = " `hillclimb climb TASK --beyond` tunes on, the smallest lead first.";
+    if (left == 0) {
+      return "the goal is met and the backlog is empty: clean up the history and write the report." + beyond;
+    }
     return fmt::format("the goal is met, which is a floor: {} in the backlog first, then history and report.",
-                       left == 1 ? "one idea is left" : fmt::format("{} ideas are left", left));
+                       left == 1 ? "one idea is left" : fmt::format("{} ideas are left", left)) +
+           beyond;
   }
   if (r.status == "paused")
     return fmt::format("paused, not met. The owner said: \"{}\". `hillclimb goal resume` goes on.", s.paused_reason);
