@@ -158,6 +158,31 @@ TEST_F(Pairing, ScatterOfTheMemoryRateWidensItsOwnBandAlone) {
   EXPECT_EQ(record.value().canary_band.compute, plan_.canary_band);
 }
 
+TEST_F(Pairing, AProcessorThatStaysSlowerGetsAReferenceOfItsOwn) {
+  plan_.pairs = 3;
+  plan_.calibration_canaries = 9;
+  plan_.patience_s = 30;
+  int calls = 0;
+  plan_.canary = [&] { return CanaryReading{++calls < 16 ? 1.0 : 1.4, 1, 0}; };  // from the second round on
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().valid_pairs, 3) << record.value().failure;
+  EXPECT_EQ(record.value().void_pairs, 1);
+  EXPECT_EQ(record.value().pairs.back().canary_reference.compute_s, 1.4);
+}
+
+TEST_F(Pairing, ADeviceThatStaysSlowerIsNotMeasuredOn) {
+  plan_.pairs = 3;
+  plan_.patience_s = 4;
+  plan_.max_invalid = 2;
+  int calls = 0;
+  plan_.canary = [&] { return CanaryReading{++calls < 7 ? 1.0 : 1.4, 1, 0}; };
+  const auto record = run_pairs({arm("A"), arm("B")}, plan_, {});
+  ASSERT_TRUE(record.ok());
+  EXPECT_EQ(record.value().valid_pairs, 1);
+  EXPECT_EQ(record.value().void_pairs, 3);
+}
+
 TEST_F(Pairing, BeyondTheCalibratedBandARoundIsVoid) {
   plan_.pairs = 1;
   plan_.calibration_canaries = 9;

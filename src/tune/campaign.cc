@@ -16,6 +16,7 @@ namespace {
 
 using ledger::PairsArtifact;
 
+constexpr double kProcessorBand = 0.3;    ///< the other thread of a core costs that much; ours on both cores far more
 constexpr int kCalibrationCanaries = 16;  ///< about 1.5 s in all
 
 /// Scalars of a JSON object as facts.
@@ -158,6 +159,7 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   pairs.max_invalid = plan.pairs;
   // Neighbours of a virtual machine move a core's memory rate by a half from one second to the next; both arms of a
   // pair feel it alike. Only what goes beyond the machine's own scatter voids a pair.
+  pairs.canary_band = plan.canary ? pairs.canary_band : kProcessorBand;
   pairs.calibration_canaries = plan.canary ? 0 : kCalibrationCanaries;
   if (plan.canary_band > 0) pairs.canary_band = plan.canary_band;
   pairs.intruder = plan.intruder;
