@@ -20,7 +20,8 @@ const Json& vectors() {
   return json;
 }
 
-/// Functions of the vectors that are no op of tile IR: the front end builds those it knows from ops, or refuses them.
+/// Functions of the vectors that are no op of tile IR: test/conform holds those that the front end composes of ops
+/// against the same rows, and sees that it refuses the others.
 const std::set<std::string> kNotOps = {
     "asin",      "acos",     "atan",     "sinh",       "cosh",      "asinh",    "acosh",    "atanh",
     "erfc",      "frac",     "isfinite", "signbit",    "square",    "relu",     "positive", "logit",

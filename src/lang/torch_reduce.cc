@@ -189,16 +189,27 @@ Result<Value> log_softmax(Tracer& tracer, const Call& call) {
   return apply(tracer, OpKind::sub, {e.shifted, HC_TRY(apply(tracer, OpKind::log, {e.sum}, call.span))}, call.span);
 }
 
+/// The maximum along a dimension, or 0 where that is infinite: inf - inf would be no number.
+Result<Value> finite_peak(Tracer& tracer, const Device& value, int axis, bool keepdim, const Span& span) {
+  const Value peak(tracer.emit().reduce(ReduceKind::amax, value, axis, keepdim, span));
+  const Value infinite = HC_TRY(apply(tracer, OpKind::isinf, {peak}, span));
+  return apply(tracer, OpKind::where, {infinite, Value(0.0), peak}, span);
+}
+
 /// max + log(sum e^(x - max)).
 Result<Value> logsumexp(Tracer& tracer, const Call& call) {
   const Device value = HC_TRY(tensor_of(tracer, call[0], call.span));
+  if (!is_floating(value.dtype)) return Diagnostic{Code::type_error, "logsumexp needs floats"}.at(call.span);
+  if (call[1].is<None>()) return Diagnostic{Code::invalid_reduction_dim, "logsumexp needs its dim"}.at(call.span);
   const int axis = HC_TRY(axis_of(tracer, value, call[1], call.span));
   const bool keepdim = flag(call[2]);
-  const Exponentials e = HC_TRY(exponentials(tracer, call, Value()));
-  const Device peak = tracer.emit().reduce(ReduceKind::amax, value, axis, keepdim, call.span);
-  const Device sum_powers = tracer.emit().reduce(ReduceKind::sum, *e.powers.get<Device>(), axis, keepdim, call.span);
+  const Value peak = HC_TRY(finite_peak(tracer, value, axis, true, call.span));
+  const Value shifted = HC_TRY(apply(tracer, OpKind::sub, {Value(value), peak}, call.span));
+  const Value powers = HC_TRY(apply(tracer, OpKind::exp, {shifted}, call.span));
+  const Device sum_powers = tracer.emit().reduce(ReduceKind::sum, *powers.get<Device>(), axis, keepdim, call.span);
   const Value log_sum = HC_TRY(apply(tracer, OpKind::log, {Value(sum_powers)}, call.span));
-  return apply(tracer, OpKind::add, {Value(peak), log_sum}, call.span);
+  const Value last = keepdim ? peak : HC_TRY(finite_peak(tracer, value, axis, false, call.span));
+  return apply(tracer, OpKind::add, {last, log_sum}, call.span);
 }
 
 }  // namespace
