@@ -77,7 +77,7 @@ class Search {
   int64_t best_ = -1;          ///< record of the best
   int generation_ = 0;
   int compiled_ = 0;
-  int stale_ = 0;  ///< generations without gain since the best's neighbours were exhausted
+  int stale_ = 0;  ///< generations without gain since the best's neighbours were exhausted, or without any winner
   bool converged_ = false;
 };
 
@@ -150,6 +150,7 @@ void Search::begin(const std::vector<Config>& seeds) {
 void Search::next_generation() {
   const auto size = static_cast<size_t>(options_.batch);
   if (elites_.empty()) {
+    ++stale_;  // where nothing comes through, more of the same would try the whole space
     propose_random(size, "random", [&] { return random_config(); });
     return;
   }
@@ -218,7 +219,10 @@ void Search::challenge() {
   const auto by_cost = [](const Known& a, const Known& b) { return a.cost < b.cost; };
   std::stable_sort(known_.begin(), known_.end(), by_cost);
   if (known_.empty()) return;
-  if (best_ < 0) best_ = known_[0].seq;
+  if (best_ < 0) {
+    best_ = known_[0].seq;
+    stale_ = 0;
+  }
   const auto best = std::find_if(known_.begin(), known_.end(), [&](const Known& k) { return k.seq == best_; });
   Known& first = known_[0];
   if (first.seq != best_ && first.cost < best->cost * (1 - options_.gain)) {

@@ -43,8 +43,9 @@ struct SearchOptions {
   uint64_t seed = 1;
   int batch = 8;          ///< configs per generation
   int random_start = 12;  ///< random configs beside defaults and seeds
-  int patience = 3;       ///< generations without gain, after all neighbours of the best were tried, that end it
-  double gain = 0.005;    ///< relative gain that counts as one
+  int patience =
+      3;  ///< generations that end it: without gain after all neighbours of the best, or without one that is ok
+  double gain = 0.005;  ///< relative gain that counts as one
   int finalists = 4;
   int64_t max_candidates = 0;   ///< that were compiled; 0: no limit
   double max_seconds = 0;       ///< 0: no limit

@@ -203,6 +203,20 @@ TEST(Search, NothingLegalIsNoWinner) {
   EXPECT_FALSE(result.candidates.empty());
 }
 
+TEST(Search, WhereEveryCandidateFallsItEndsLongBeforeTheSpaceDoes) {
+  class Falling : public World {
+   public:
+    std::vector<Evaluation> evaluate(const std::vector<knob::Config>& batch) override {
+      evaluated += static_cast<int>(batch.size());
+      return std::vector<Evaluation>(batch.size(), {ledger::Outcome::compile_failed, "never", 0, 0});
+    }
+  } world;
+  const SearchResult result = search(make_space(), {}, world, {}, {});
+  EXPECT_FALSE(result.found);
+  EXPECT_GT(world.evaluated, 12);
+  EXPECT_LT(world.evaluated, 60) << "of 336 in the space";
+}
+
 TEST(Search, ConfigJsonRoundTrip) {
   const knob::Config config = make_space().defaults();
   const auto read = config_from_json(config_json(config));
