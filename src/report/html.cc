@@ -98,7 +98,10 @@ std::string table_row(const Model& m, const Row& row) {
       fmt::format("<tr><td><b>{}</b><div class=\"sub\">{}</div></td>", escape(row.name), escape(row.inputs));
   out += earlier_number(speed_text(row.before)) +
          fmt::format("<td class=\"num strong\">{}{}</td>", link(speed_text(row.after), row.artifact), escape(unit));
-  for (const Speed& b : row.baselines) out += number(speed_text(b.value));
+  for (const Speed& b : row.baselines) {
+    out += fmt::format("<td class=\"num\">{}</td>",
+                       link(baseline_text(b), b.nominated.empty() ? row.artifact : b.nominated));
+  }
   if (m.has_ceiling) out += number(speed_text(row.ceiling));
   out += earlier_number(ratio_text(row.before_ratio));
   out += fmt::format("<td class=\"num strong\">{}</td>", link(ratio_text(row.verdict.ratio), row.artifact)) +
@@ -119,7 +122,8 @@ std::string table_foot(const Model& m) {
   };
   std::string out = "<tfoot><tr><td>mean <span class=\"sub\">(ratios: geomean)</span></td>";
   out += mean([](const Row& r) { return r.before; }) + mean([](const Row& r) { return r.after; });
-  for (size_t i = 0; i < m.lock.baselines.size(); ++i) out += mean([i](const Row& r) { return r.baselines[i].value; });
+  for (size_t i = 0; i < m.lock.baselines.size(); ++i)
+    out += fmt::format("<td class=\"num\">{}</td>", baseline_mean_text(m, i));
   if (m.has_ceiling) out += mean([](const Row& r) { return r.ceiling; });
   std::vector<double> before;
   for (const Row& row : m.rows) before.push_back(row.before_ratio);

@@ -43,7 +43,8 @@ std::string table_row(const Model& m, const Row& row) {
   const auto then = [&](const std::string& text) { return markdown_link(m, text, row.before_artifact); };
   std::string out =
       fmt::format("| {} | {} | {} |", cell(row.name), then(speed_text(row.before)), now(speed_text(row.after)));
-  for (const Speed& b : row.baselines) out += fmt::format(" {} |", now(speed_text(b.value)));
+  for (const Speed& b : row.baselines)
+    out += fmt::format(" {} |", markdown_link(m, baseline_text(b), b.nominated.empty() ? row.artifact : b.nominated));
   if (m.has_ceiling) out += fmt::format(" {} |", now(speed_text(row.ceiling)));
   return out + fmt::format(" {} | {} | {} | {}{} | {} | {} |\n", then(ratio_text(row.before_ratio)),
                            now(ratio_text(row.verdict.ratio)), bounds_text(row.verdict),
@@ -62,9 +63,7 @@ std::string summary_row(const Model& m) {
   std::string out = "| **mean / geomean** |";
   out += fmt::format(" {} | {} |", mean([](const Row& r) { return r.before; }),
                      mean([](const Row& r) { return r.after; }));
-  for (size_t i = 0; i < m.lock.baselines.size(); ++i) {
-    out += fmt::format(" {} |", mean([i](const Row& r) { return r.baselines[i].value; }));
-  }
+  for (size_t i = 0; i < m.lock.baselines.size(); ++i) out += fmt::format(" {} |", baseline_mean_text(m, i));
   if (m.has_ceiling) out += fmt::format(" {} |", mean([](const Row& r) { return r.ceiling; }));
   std::vector<double> before;
   for (const Row& row : m.rows) before.push_back(row.before_ratio);
@@ -109,6 +108,21 @@ std::string speed_text(double speed) {
   return speed >= 100     ? fmt::format("{:.0f}", speed)
          : speed >= 9.995 ? fmt::format("{:.1f}", speed)
                           : fmt::format("{:.2f}", speed);
+}
+
+std::string baseline_text(const Speed& baseline) {
+  return speed_text(baseline.value) + (baseline.nominated.empty() ? "" : " (nominated)");
+}
+
+std::string baseline_mean_text(const Model& m, size_t index) {
+  Speed mean;
+  std::vector<double> values;
+  for (const Row& row : m.rows) {
+    values.push_back(row.baselines[index].value);
+    if (!row.baselines[index].nominated.empty()) mean.nominated = row.baselines[index].nominated;
+  }
+  mean.value = arithmetic_mean(values);
+  return m.units.size() == 1 && mean.value > 0 ? baseline_text(mean) : "–";
 }
 
 std::string bounds_text(const ledger::VariantVerdict& v) {

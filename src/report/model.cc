@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "report/machine.h"
 
 namespace hc::report {
 namespace {
@@ -102,11 +103,26 @@ double separate_ceiling(Gatherer& g, const std::string& variant) {
   return out;
 }
 
+/// Speed of a baseline that was timed only to find the best ones, by the newest nomination that has it.
+Speed nominated_speed(Gatherer& g, const std::string& variant, const std::string& baseline) {
+  Speed out{baseline, 0, {}};
+  const std::vector<ledger::LedgerLine>& lines = g.evidence.view().lines;
+  for (const ledger::LedgerLine& line : lines) {
+    if (line.kind == "goal") out = {baseline, 0, {}};
+    if (line.kind != "object" || line.variant != variant || line.opens < 0) continue;
+    if (lines[static_cast<size_t>(line.opens)].purpose != ledger::purpose_name(ledger::Purpose::nominate)) continue;
+    const PairsArtifact* a = g.evidence.pairs(line.object, &g.ignored);
+    const double value = a ? speed(a->work, ledger::arm_seconds(*a, baseline)) : 0;
+    if (value > 0) out = {baseline, value, "artifacts/" + line.name};
+  }
+  return out;
+}
+
 void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   row->after = speed(a.work, candidate_seconds(a));
   row->timer = a.timer;
   for (const ledger::LockedBaseline& b : g.model.lock.baselines) {
-    row->baselines.push_back({b.name, speed(a.work, ledger::arm_seconds(a, b.name))});
+    row->baselines.push_back({b.name, speed(a.work, ledger::arm_seconds(a, b.name)), {}});
   }
   if (const Arm* ceiling = arm_of(a, Role::ceiling)) {
     row->ceiling = speed(a.work, ledger::arm_seconds(a, ceiling->name));
@@ -115,11 +131,10 @@ void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   }
   if (row->ceiling > 0) g.model.has_ceiling = true;
   for (const ledger::Pair& pair : a.pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
-  for (const auto& fact : a.machine) {
-    if (ledger::fact(g.model.machine, fact.first).empty()) g.model.machine.push_back(fact);
-  }
+  for (const auto& [name, value] : a.machine) add_machine_fact(name, value, &g.model.machine);
   for (const Arm& arm : a.arms) {
     for (const auto& [name, value] : arm.versions) {
+      if (value.empty() || value == arm.name) continue;
       const std::string key = name == "version" ? arm.name : arm.name + " " + name;
       if (ledger::fact(g.model.versions, key).empty()) g.model.versions.emplace_back(key, value);
     }
@@ -172,7 +187,10 @@ Row make_row(Gatherer& g, const ledger::LockedVariant& locked) {
     count_pooled_pairs(g, shape, &row);
   }
   if (row.baselines.empty()) {
-    for (const ledger::LockedBaseline& b : g.model.lock.baselines) row.baselines.push_back({b.name, 0});
+    for (const ledger::LockedBaseline& b : g.model.lock.baselines) row.baselines.push_back({b.name, 0, {}});
+  }
+  for (Speed& b : row.baselines) {
+    if (!(b.value > 0)) b = nominated_speed(g, locked.name, b.name);
   }
   const std::string tune = newest_tune(g, locked.name, newest);
   if (!tune.empty()) fill_tune(g, tune, locked.work, &row.tune);
@@ -328,6 +346,7 @@ Result<Model> gather(const std::string& artifacts_dir, const std::string& run, c
     if (std::find(g.model.units.begin(), g.model.units.end(), v.work.unit) == g.model.units.end())
       g.model.units.push_back(v.work.unit);
   }
+  order_machine(&g.model.machine);
   gather_losses(g);
   gather_runs(g);
   g.model.history = run_history(g.evidence, g.model.lock, g.model.run);

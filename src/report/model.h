@@ -14,7 +14,8 @@ namespace hc::report {
 
 struct Speed {
   std::string name;
-  double value = 0;  ///< in the variant's unit, 0 if not measured
+  double value = 0;         ///< in the variant's unit, 0 if not measured
+  std::string nominated{};  ///< the nomination that it is from, where no confirming run has it; or empty
 };
 
 /// Best time so far during a tune.

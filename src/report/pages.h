@@ -15,6 +15,10 @@ std::string html_page(const Model& model, const std::string& generated);
 std::string ratio_text(double ratio);
 /// Three significant digits at least; a dash for what was not measured.
 std::string speed_text(double speed);
+/// The speed with " (nominated)" behind it where no confirming run has it.
+std::string baseline_text(const Speed& baseline);
+/// As it, for the mean of the baseline number `index` over all rows.
+std::string baseline_mean_text(const Model& model, size_t index);
 /// "[0.975, 0.990]", or a dash.
 std::string bounds_text(const ledger::VariantVerdict& verdict);
 /// The sentence above the table: machine, versions, timer.

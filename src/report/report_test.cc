@@ -111,6 +111,73 @@ TEST_F(ReportTest, SpeedsFollowFromTheRawSamples) {
   EXPECT_EQ(model.value().losses.size(), 3u);
 }
 
+/// A goal of one variant measured on a GPU, with a second baseline that was nominated and not confirmed.
+void gpu_goal(const std::string& artifacts, const std::string& anchor) {
+  using namespace ledger::testing;
+  ledger::Store store = ledger::Store::open(artifacts, anchor).value();
+  ledger::Lock lock = fake_lock({"sm1"});
+  lock.baselines.push_back({"eager", "eager", "{}"});
+  ledger::Goal goal;
+  goal.task = lock.task;
+  goal.run = "r1";
+  goal.lock = store.put("r1", "goal.lock", to_json(lock), "", -1).value();
+  ledger::LedgerLine line;
+  line.kind = "goal";
+  line.run = "r1";
+  line.object = goal.lock;
+  line.name = "r1/goal.lock.json";
+  ASSERT_TRUE(store.append(line).ok());
+  const auto put = [&](ledger::Purpose purpose, bool eager) {
+    const std::string word(purpose_name(purpose));
+    const int64_t open = store.run_open("r1", word, "sm1", "").value();
+    FakeShape shape{.name = "sm1", .ratio = 1.1, .seed = eager ? 5u : 6u, .sigma = 0};
+    ledger::PairsArtifact a = fake_pairs(shape, purpose, open);
+    a.machine = {{"cpu", "Example CPU 3000"},      {"governor", ""},        {"known-good config", R"({"block_m":4})"},
+                 {"known-good before s", "0.001"}, {"governor", ""},        {"gpu uuid", "GPU-1"},
+                 {"gpu", "Example GPU"},           {"gpu driver", "580.1"}, {"cuda", "13.0"},
+                 {"gpu power cap W", "700"}};
+    a.arms[1].versions = {{"implementation", "onednn"}, {"version", "3.5"}, {"library", ""}};
+    Noise noise(9);
+    if (eager) a.arms.push_back(fake_arm("eager", ledger::Role::baseline));
+    for (size_t i = 0; eager && i < a.pairs.size(); ++i)
+      a.pairs[i].readings.push_back(fake_reading(a.arms[2], shape, 0.002, 100 + static_cast<int>(i), &noise));
+    const std::string id = store.put("r1", a.name, to_json(a), "sm1", open).value();
+    EXPECT_TRUE(store.run_close(open, "done").ok());
+    return id;
+  };
+  put(ledger::Purpose::nominate, true);
+  ledger::GoalShape shape;
+  shape.name = "sm1";
+  shape.evidence = {put(ledger::Purpose::confirm, false)};
+  shape.artifact = store.named_path(shape.evidence[0]);
+  goal.shapes.push_back(shape);
+  ASSERT_EQ(write_file_atomic(join_path(artifacts, "goal.json"), to_json(goal)), "");
+}
+
+TEST_F(ReportTest, ABaselineThatWasOnlyNominatedShowsThatSpeedAndItsArtifact) {
+  gpu_goal(artifacts_, anchor_);
+  ASSERT_TRUE(write().ok());
+  EXPECT_NE(page("report.md").find("[5.00 (nominated)](../artifacts/r1/nominate-sm1.json)"), std::string::npos)
+      << page("report.md");
+  EXPECT_NE(page("report.html").find("nominate-sm1.json\">5.00 (nominated)</a>"), std::string::npos);
+  EXPECT_EQ(page("report.md").find("10.0 (nominated)"), std::string::npos) << "the other one was confirmed";
+  EXPECT_TRUE(verify_report(artifacts_, join_path(folder_, "out"), anchor_).value().differences.empty());
+}
+
+TEST_F(ReportTest, TheGpuComesFirstAndNothingEmptyOrTwice) {
+  gpu_goal(artifacts_, anchor_);
+  ASSERT_TRUE(write().ok());
+  const std::string head =
+      "gpu: Example GPU · gpu driver: 580.1 · cuda: 13.0 · gpu power cap W: 700 · gpu vbios: not recorded · gpu uuid: "
+      "GPU-1 · cpu: Example CPU 3000 · hillclimb 0.1.0 · onednn 3.5 · timer: ";
+  for (const char* name : {"report.md", "report.html"}) {
+    const std::string text = page(name);
+    EXPECT_NE(text.find(head), std::string::npos) << text;
+    for (const char* absent : {"known-good", "governor", "onednn implementation", "library"})
+      EXPECT_EQ(text.find(absent), std::string::npos) << name << ": " << absent;
+  }
+}
+
 TEST_F(ReportTest, MeansNeedEveryValue) {
   EXPECT_DOUBLE_EQ(geometric_mean({1, 4}), 2);
   EXPECT_DOUBLE_EQ(arithmetic_mean({1, 4}), 2.5);

@@ -73,7 +73,8 @@ std::vector<Bar> bars_of(const Row& row) {
   if (row.before > 0) out.push_back({"before", "before", row.before});
   out.push_back({"after", "after", row.after});
   for (size_t i = 0; i < row.baselines.size(); ++i) {
-    out.push_back({row.baselines[i].name, fmt::format("base{}", i % 4), row.baselines[i].value});
+    const Speed& b = row.baselines[i];
+    out.push_back({b.name + (b.nominated.empty() ? "" : " (nominated)"), fmt::format("base{}", i % 4), b.value});
   }
   return out;
 }
