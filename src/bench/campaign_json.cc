@@ -1,11 +1,14 @@
 // The campaign as JSON, and as the ledger's evidence.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "bench/pairing.h"
 #include "bench/timer.h"
 #include "ledger/records.h"
+#include "ledger/statistics.h"
 
 namespace hc::bench {
 namespace {
@@ -73,6 +76,31 @@ ledger::Role role_of(const std::string& name) {
   return ledger::Role::baseline;
 }
 
+/// The device's state over the blocks of a run: the usual clock, the most heat and power, and every reason for which
+/// the clocks were ever held down.
+void add_device_facts(const std::vector<Block>& blocks, ledger::Facts* facts) {
+  std::vector<double> measured, reported;
+  double temperature = 0, power = 0;
+  uint64_t reasons = 0;
+  int64_t timeouts = 0;
+  for (const Block& block : blocks) {
+    if (!block.has_device) continue;
+    measured.push_back(block.device.sm_mhz_clock);
+    reported.push_back(block.device.sm_mhz_nvml);
+    temperature = std::max(temperature, block.device.temperature_c);
+    power = std::max(power, block.device.power_w);
+    reasons |= block.device.event_reasons;
+    timeouts += block.device.queue_timeouts;
+  }
+  if (measured.empty()) return;
+  facts->emplace_back("sm mhz", fmt::format("{:.1f}", ledger::median(measured)));
+  facts->emplace_back("sm mhz by nvml", fmt::format("{}", ledger::median(reported)));
+  facts->emplace_back("gpu temperature C", fmt::format("{}", temperature));
+  facts->emplace_back("gpu power W", fmt::format("{}", power));
+  facts->emplace_back("throttle reasons", fmt::format("{:#x}", reasons));
+  if (timeouts > 0) facts->emplace_back("queue timeouts", fmt::format("{}", timeouts));
+}
+
 /// The worst block of a run, so that one disturbed block shows.
 ledger::Facts facts_of(const ArmRun& run) {
   double mhz = 0;
@@ -83,14 +111,16 @@ ledger::Facts facts_of(const ArmRun& run) {
     load = std::max(load, block.load1);
     involuntary += block.involuntary_switches;
   }
-  return {{"mhz", fmt::format("{}", mhz)},
-          {"load", fmt::format("{}", load)},
-          {"involuntary context switches", fmt::format("{}", involuntary)},
-          {"flush bytes", fmt::format("{}", run.timed.flush_bytes)},
-          {"threads", fmt::format("{}", run.timed.threads)},
-          {"version", run.prepared.version},
-          {"detail", run.prepared.detail},
-          {"empty launch s", fmt::format("{}", run.timed.empty_s)}};
+  ledger::Facts facts{{"mhz", fmt::format("{}", mhz)},
+                      {"load", fmt::format("{}", load)},
+                      {"involuntary context switches", fmt::format("{}", involuntary)},
+                      {"flush bytes", fmt::format("{}", run.timed.flush_bytes)},
+                      {"threads", fmt::format("{}", run.timed.threads)},
+                      {"version", run.prepared.version},
+                      {"detail", run.prepared.detail},
+                      {"empty launch s", fmt::format("{}", run.timed.empty_s)}};
+  add_device_facts(run.timed.blocks, &facts);
+  return facts;
 }
 
 ledger::Reading reading_of(const ArmRun& run, const std::vector<Arm>& arms) {

@@ -27,6 +27,16 @@ Json outputs_json(const std::vector<OutputFile>& outputs) {
   return list;
 }
 
+Json device_json(const DeviceState& value) {
+  return {{"sm_mhz_clock", value.sm_mhz_clock},
+          {"sm_mhz_nvml", value.sm_mhz_nvml},
+          {"memory_mhz", value.memory_mhz},
+          {"temperature_c", value.temperature_c},
+          {"power_w", value.power_w},
+          {"event_reasons", value.event_reasons},
+          {"queue_timeouts", value.queue_timeouts}};
+}
+
 Mode read_mode(JsonReader& reader) {
   std::string mode = "single";
   reader.optional("mode", &mode);
@@ -103,15 +113,17 @@ Json to_json(const PrepareReply& value) {
 Json to_json(const CheckReply& value) { return {{"outputs", outputs_json(value.outputs)}}; }
 
 Json to_json(const Block& value) {
-  return {{"seconds", value.seconds},
-          {"launches", value.launches},
-          {"start_monotonic_s", value.start_monotonic_s},
-          {"mid_monotonic_s", value.mid_monotonic_s},
-          {"mid_unix_s", value.mid_unix_s},
-          {"mhz", value.mhz},
-          {"load1", value.load1},
-          {"voluntary_switches", value.voluntary_switches},
-          {"involuntary_switches", value.involuntary_switches}};
+  Json json{{"seconds", value.seconds},
+            {"launches", value.launches},
+            {"start_monotonic_s", value.start_monotonic_s},
+            {"mid_monotonic_s", value.mid_monotonic_s},
+            {"mid_unix_s", value.mid_unix_s},
+            {"mhz", value.mhz},
+            {"load1", value.load1},
+            {"voluntary_switches", value.voluntary_switches},
+            {"involuntary_switches", value.involuntary_switches}};
+  if (value.has_device) json["device"] = device_json(value.device);
+  return json;
 }
 
 Json to_json(const TimeReply& value) {
@@ -233,6 +245,16 @@ Result<CheckReply> check_reply_from_json(const Json& json) {
 
 namespace {
 
+void read_device(JsonReader& reader, DeviceState* value) {
+  reader.optional("sm_mhz_clock", &value->sm_mhz_clock);
+  reader.optional("sm_mhz_nvml", &value->sm_mhz_nvml);
+  reader.optional("memory_mhz", &value->memory_mhz);
+  reader.optional("temperature_c", &value->temperature_c);
+  reader.optional("power_w", &value->power_w);
+  reader.optional("event_reasons", &value->event_reasons);
+  reader.optional("queue_timeouts", &value->queue_timeouts);
+}
+
 Block read_block(JsonReader& reader) {
   Block value;
   reader.required("seconds", &value.seconds);
@@ -244,6 +266,7 @@ Block read_block(JsonReader& reader) {
   reader.optional("load1", &value.load1);
   reader.optional("voluntary_switches", &value.voluntary_switches);
   reader.optional("involuntary_switches", &value.involuntary_switches);
+  value.has_device = reader.object("device", [&](JsonReader& device) { read_device(device, &value.device); });
   if (value.seconds.empty()) reader.fail("a block has no readings");
   for (double seconds : value.seconds) {
     if (!(seconds > 0) || !std::isfinite(seconds)) reader.fail("a reading is not a positive number of seconds");

@@ -106,6 +106,17 @@ struct TimeRequest {
   std::string slot = "main";
 };
 
+/// What the device looked like round one block; zero where it was not said.
+struct DeviceState {
+  double sm_mhz_clock = 0;  ///< SM clock, measured by cycles per time
+  double sm_mhz_nvml = 0;   ///< as the driver reports it
+  double memory_mhz = 0;
+  double temperature_c = 0;
+  double power_w = 0;
+  uint64_t event_reasons = 0;  ///< why the clocks were held down (throttling): NVML's bits
+  int64_t queue_timeouts = 0;  ///< batches that had to be repeated because their blocking kernel gave up
+};
+
 /// Raw readings of one block with what the machine looked like; nothing is rounded.
 struct Block {
   std::vector<double> seconds{};  ///< per launch
@@ -117,6 +128,8 @@ struct Block {
   double load1 = 0;
   int64_t voluntary_switches = 0;
   int64_t involuntary_switches = 0;
+  bool has_device = false;  ///< `device` was said
+  DeviceState device;
 };
 
 struct TimeReply {

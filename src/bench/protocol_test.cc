@@ -1,0 +1,94 @@
+// The device's state of a block on its way from a worker's reply into the evidence.
+#include "bench/protocol.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "bench/pairing.h"
+#include "ledger/records.h"
+
+namespace hc::bench {
+namespace {
+
+Result<TimeReply> reply_with(const std::string& devices) {
+  const std::string block = R"({"seconds":[1e-5],"launches":1,"mid_monotonic_s":1)";
+  const std::string text = R"({"clock":"cuda_event","threads":0,"flush_bytes":1,"blocks":[)" + block + R"(,"device":)" +
+                           devices + "}," + block + "}]}";
+  return time_reply_from_json(parse_json(text).value());
+}
+
+TEST(Protocol, TheDevicesStateOfABlockIsKept) {
+  const Result<TimeReply> reply =
+      reply_with(R"({"sm_mhz_clock":1979.5,"sm_mhz_nvml":1980,"memory_mhz":3201,"temperature_c":41,"power_w":412.5,)"
+                 R"("event_reasons":9223372036854775812,"queue_timeouts":1})");
+  ASSERT_TRUE(reply.ok()) << reply.error().message;
+  const Block& block = reply.value().blocks.at(0);
+  ASSERT_TRUE(block.has_device);
+  EXPECT_EQ(block.device.sm_mhz_clock, 1979.5);
+  EXPECT_EQ(block.device.sm_mhz_nvml, 1980);
+  EXPECT_EQ(block.device.memory_mhz, 3201);
+  EXPECT_EQ(block.device.temperature_c, 41);
+  EXPECT_EQ(block.device.power_w, 412.5);
+  EXPECT_EQ(block.device.event_reasons, 0x8000000000000004u);
+  EXPECT_EQ(block.device.queue_timeouts, 1);
+  EXPECT_FALSE(reply.value().blocks.at(1).has_device);
+  const Result<TimeReply> again = time_reply_from_json(to_json(reply.value()));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(to_json(again.value()), to_json(reply.value()));
+  EXPECT_FALSE(to_json(again.value())["blocks"][1].contains("device")) << "a processor has none";
+}
+
+TEST(Protocol, AStateOfAnotherKindIsRefusedByName) {
+  const Result<TimeReply> clock = reply_with(R"({"sm_mhz_clock":"fast"})");
+  ASSERT_FALSE(clock.ok());
+  EXPECT_NE(clock.error().message.find("in `device`: `sm_mhz_clock` is \"fast\""), std::string::npos)
+      << clock.error().message;
+  EXPECT_FALSE(reply_with("7").ok());
+  EXPECT_TRUE(reply_with("{}").ok());
+}
+
+/// One run of an arm whose blocks had these clocks.
+ArmRun run_of(const std::vector<DeviceState>& states) {
+  ArmRun run;
+  for (const DeviceState& state : states) {
+    Block block;
+    block.seconds = {1e-5};
+    block.launches = 1;
+    block.has_device = true;
+    block.device = state;
+    run.timed.blocks.push_back(block);
+  }
+  return run;
+}
+
+Arm arm_of(const std::string& name) {
+  Arm arm;
+  arm.name = name;
+  return arm;
+}
+
+TEST(Protocol, TheDevicesStateStandsBesideTheReading) {
+  PairRecord pair;
+  pair.runs = {
+      run_of({{1980, 1980, 3201, 40, 300, 0, 0}, {1500, 1530, 3201, 47, 690, 4, 0}, {1970, 1965, 3201, 46, 650, 8, 2}}),
+      run_of({})};
+  pair.runs[1].arm = 1;
+  Block plain;
+  plain.seconds = {1e-5};
+  plain.launches = 1;
+  pair.runs[1].timed.blocks = {plain};
+  ledger::PairsArtifact artifact;
+  append_pair(pair, {arm_of("a"), arm_of("b")}, &artifact);
+  ASSERT_EQ(artifact.pairs.at(0).readings.size(), 2u);
+  const ledger::Facts& facts = artifact.pairs[0].readings[0].facts;
+  EXPECT_EQ(ledger::fact(facts, "sm mhz"), "1970.0");
+  EXPECT_EQ(ledger::fact(facts, "sm mhz by nvml"), "1965");
+  EXPECT_EQ(ledger::fact(facts, "gpu temperature C"), "47");
+  EXPECT_EQ(ledger::fact(facts, "gpu power W"), "690");
+  EXPECT_EQ(ledger::fact(facts, "throttle reasons"), "0xc");
+  EXPECT_EQ(ledger::fact(facts, "queue timeouts"), "2");
+  EXPECT_EQ(ledger::fact(artifact.pairs[0].readings[1].facts, "sm mhz"), "") << "the other arm said nothing";
+}
+
+}  // namespace
+}  // namespace hc::bench
