@@ -3,6 +3,7 @@
 #include "bench/timer_cuda.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -24,6 +25,7 @@ struct HillclimbTimerCuda {
   hc::bench::CuPointer scratch = 0;  // word 0: gave up; word 1: flush's sink; words 4..7: clock meter
   hc::bench::CuPointer flush_buffer = 0;
   int64_t flush_capacity = 0;
+  double idle_wait_s = 0;  // that a context with nothing left to do makes the host wait
   std::vector<hc::bench::CuEvent> events;
   std::unique_ptr<hc::bench::Nvml> nvml;
   HillclimbTimerDeviceFacts facts{};
@@ -41,6 +43,11 @@ namespace {
 constexpr int kEventsMax = 256;             // of one batch: the launch queue holds about a thousand entries
 constexpr uint64_t kGiveUpNs = 1000000000;  // a blocked queue frees itself after a second
 constexpr uint64_t kClockSpinNs = 50000;
+constexpr double kSideWaitS = 20e-6;  // beyond an idle context's wait: something ran on after the timed stream
+constexpr int kSideTries = 3;         // an interrupt of the host looks the same, but not that often running
+constexpr int kFreeLaunches = 32;
+constexpr double kFreeTimeS = 500e-6;  // one that takes longer shows by itself what it leaves
+constexpr const char* kSideWork = "the launch left work on another stream: the timer sees only its own";
 constexpr int kAttributeMultiprocessors = 16, kAttributeL2Bytes = 38, kAttributeMajor = 75, kAttributeMinor = 76;
 
 #define HC_CU(timer, call)                                                                           \
@@ -187,9 +194,36 @@ struct Unit {
   bool operator()(CuStream stream) const { return launch(user, stream) == 0; }
 };
 
+/// What one queueing of launches gave.
+struct Batch {
+  std::vector<double> seconds;
+  bool gave_up = false;  ///< the blocking kernel did: there are no readings
+  double wait_s = 0;     ///< host time until the whole context was idle after the timed stream was
+};
+
+/// Waits for everything that the context still does and gives the host time that it took.
+const char* drain(HillclimbTimerCuda* t, double* wait_s) {
+  const double begin = hillclimb_timer_now();
+  HC_CU(t, cuCtxSynchronize());
+  *wait_s = hillclimb_timer_now() - begin;
+  return nullptr;
+}
+
+bool left_work(const HillclimbTimerCuda* t, double wait_s) { return wait_s > t->idle_wait_s + kSideWaitS; }
+
+/// Frees the queue and waits for it, then for the rest of the context.
+const char* finish_batch(HillclimbTimerCuda* t, CuStream stream, const char* failed, Batch* batch) {
+  release(t);
+  const CuResult synced = t->cu->cuStreamSynchronize(stream);
+  if (failed) return failed;
+  if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
+  if (const char* why = drain(t, &batch->wait_s)) return why;
+  return take_gave_up(t, &batch->gave_up);
+}
+
 /// Queues `count` readings behind the blocking kernel, frees it and reads the events. Stops early with `gave_up` set.
 const char* single_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t flush, int count,
-                         std::vector<double>* seconds, bool* gave_up) {
+                         Batch* batch) {
   if (const char* why = queue_block(t, stream)) return why;
   const char* failed = nullptr;
   for (int i = 0; i < count && !failed; ++i) {
@@ -199,23 +233,18 @@ const char* single_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream strea
     if (!failed && t->cu->cuEventRecord(t->events[2 * i + 1], stream))
       failed = t->fail("an event could not be recorded");
   }
-  release(t);
-  const CuResult synced = t->cu->cuStreamSynchronize(stream);
-  if (failed) return failed;
-  if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
-  if (const char* why = take_gave_up(t, gave_up)) return why;
-  if (*gave_up) return nullptr;
-  for (int i = 0; i < count; ++i) {
+  if (const char* why = finish_batch(t, stream, failed, batch)) return why;
+  for (int i = 0; i < count && !batch->gave_up; ++i) {
     float ms = 0;
     HC_CU(t, cuEventElapsedTime(&ms, t->events[2 * i], t->events[2 * i + 1]));
-    seconds->push_back(1e-3 * static_cast<double>(ms));
+    batch->seconds.push_back(1e-3 * static_cast<double>(ms));
   }
   return nullptr;
 }
 
 /// One event pair round `count` launches; the seconds are per launch.
 const char* back_to_back_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t flush, int count,
-                               std::vector<double>* seconds, bool* gave_up) {
+                               Batch* batch) {
   if (const char* why = queue_block(t, stream)) return why;
   const char* failed = queue_flush(t, flush, stream);
   if (!failed && t->cu->cuEventRecord(t->events[0], stream)) failed = t->fail("an event could not be recorded");
@@ -223,15 +252,11 @@ const char* back_to_back_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream
     if (!unit(stream)) failed = t->fail("the launch under measurement failed");
   }
   if (!failed && t->cu->cuEventRecord(t->events[1], stream)) failed = t->fail("an event could not be recorded");
-  release(t);
-  const CuResult synced = t->cu->cuStreamSynchronize(stream);
-  if (failed) return failed;
-  if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
-  if (const char* why = take_gave_up(t, gave_up)) return why;
-  if (*gave_up) return nullptr;
+  if (const char* why = finish_batch(t, stream, failed, batch)) return why;
+  if (batch->gave_up) return nullptr;
   float ms = 0;
   HC_CU(t, cuEventElapsedTime(&ms, t->events[0], t->events[1]));
-  seconds->push_back(1e-3 * static_cast<double>(ms) / count);
+  batch->seconds.push_back(1e-3 * static_cast<double>(ms) / count);
   return nullptr;
 }
 
@@ -245,6 +270,7 @@ struct Sizes {
 const char* measure_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
                           Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
   double total = 0;
+  int side = 0;
   while (total < o.min_block_s || *launches == 0) {
     int64_t count = sizes->batch;
     if (*launches > 0 && total > 0) {
@@ -256,19 +282,24 @@ const char* measure_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o,
     }
     if (sizes->launches_max > 0) count = std::min(count, sizes->launches_max - *launches);
     if (count <= 0) break;
-    bool gave_up = false;
-    const size_t before = seconds->size();
+    Batch batch;
     const auto run = o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? back_to_back_batch : single_batch;
-    if (const char* why = run(t, unit, stream, sizes->flush, static_cast<int>(count), seconds, &gave_up)) return why;
-    if (gave_up) {
+    if (const char* why = run(t, unit, stream, sizes->flush, static_cast<int>(count), &batch)) return why;
+    if (batch.gave_up) {
       ++*timeouts;
       if (count == 1)
         return t->fail("a launch waits for the device, which waits for it: the kernel synchronises with its stream");
       sizes->batch = static_cast<int>(std::max<int64_t>(1, count / 2));
       continue;
     }
-    for (size_t i = before; i < seconds->size(); ++i) {
-      total += (*seconds)[i] * (o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? static_cast<double>(count) : 1.0);
+    if (left_work(t, batch.wait_s)) {
+      if (++side == kSideTries) return t->fail(kSideWork);
+      continue;
+    }
+    side = 0;
+    for (const double one : batch.seconds) {
+      seconds->push_back(one);
+      total += one * (o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? static_cast<double>(count) : 1.0);
     }
     *launches += count;
   }
@@ -293,13 +324,51 @@ int launch_empty(void* user, void* stream) {
   return t->cu->cuLaunchKernel(t->empty, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);
 }
 
+/// The timer's own cost, and how long the host waits for a context that has nothing left to do after a batch.
 const char* measure_empty(HillclimbTimerCuda* t, CuStream stream, const Sizes& sizes, double* median) {
+  std::array<double, 3> waits{};
   std::vector<double> seconds;
-  bool gave_up = false;
   const Unit unit{launch_empty, t};
-  if (const char* why = single_batch(t, unit, stream, sizes.flush, 32, &seconds, &gave_up)) return why;
+  for (double& wait : waits) {
+    Batch batch;
+    if (const char* why = single_batch(t, unit, stream, sizes.flush, 32, &batch)) return why;
+    seconds.insert(seconds.end(), batch.seconds.begin(), batch.seconds.end());
+    wait = batch.wait_s;
+  }
   std::sort(seconds.begin(), seconds.end());
   *median = seconds.empty() ? 0 : seconds[seconds.size() / 2];
+  std::sort(waits.begin(), waits.end());
+  t->idle_wait_s = waits[1];
+  return nullptr;
+}
+
+/// Launches `count` times without the blocking kernel; `wait_s` as in a batch, `took_s` from the first launch on.
+const char* launch_freely(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int count, double* wait_s,
+                          double* took_s) {
+  const double begin = hillclimb_timer_now();
+  for (int i = 0; i < count; ++i) {
+    if (!unit(stream)) return t->fail("the launch under measurement failed");
+  }
+  const CuResult synced = t->cu->cuStreamSynchronize(stream);
+  if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
+  if (const char* why = drain(t, wait_s)) return why;
+  *took_s = hillclimb_timer_now() - begin;
+  return nullptr;
+}
+
+/// Work on a stream that waits for nothing is over while the timed stream is still blocked, so that a batch may not
+/// see it: launches on an idle device do, a short kernel by many of them.
+const char* refuse_side_streams(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t* launches) {
+  double wait = 0, took = 0;
+  for (const int count : {1, kFreeLaunches}) {
+    int late = 0;
+    do {
+      if (const char* why = launch_freely(t, unit, stream, count, &wait, &took)) return why;
+      *launches += count;
+      if (left_work(t, wait) && ++late == kSideTries) return t->fail(kSideWork);
+    } while (left_work(t, wait));
+    if (took > kFreeTimeS) break;
+  }
   return nullptr;
 }
 
@@ -314,6 +383,7 @@ const char* keep_busy(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, 
     const CuResult synced = t->cu->cuStreamSynchronize(stream);
     if (synced) return t->fail("the launch under measurement ended with " + cuda_error(synced));
   } while (hillclimb_timer_now() < end);
+  HC_CU(t, cuCtxSynchronize());
   return nullptr;
 }
 
@@ -403,6 +473,7 @@ const char* hillclimb_timer_cuda_run(HillclimbTimerCuda* t, const HillclimbTimer
   const Unit unit{launch, user};
   if (const char* why = keep_busy(t, unit, stream, o->warmup_s, &out->view.warmup_launches)) return why;
   if (const char* why = measure_empty(t, stream, sizes, &out->view.empty_s)) return why;
+  if (const char* why = refuse_side_streams(t, unit, stream, &out->view.warmup_launches)) return why;
   if (const char* why = run_blocks(t, *o, unit, stream, &sizes, out.get(), states)) return why;
   for (size_t i = 0; i < out->blocks.size(); ++i) {
     out->blocks[i].seconds = out->seconds[i].data();

@@ -48,7 +48,8 @@ const HillclimbTimerDeviceFacts* hillclimb_timer_cuda_facts(const HillclimbTimer
 /// `flush_bytes` (-1: twice the L2), event, launch, event; as many readings as one batch holds are queued behind a
 /// blocking kernel, so that host launch cost never counts. Back-to-back mode: one event pair round the block's
 /// launches; the caller rotates its inputs by counting its calls. `states` (optional) gets one row per block. A launch
-/// may not synchronise with the device: it would wait for the blocking kernel, which gives up after a second.
+/// may not synchronise with the device: it would wait for the blocking kernel, which gives up after a second. Nor may
+/// it leave work on another stream: one that still ran 20 us after `stream` was done, three times running, is refused.
 const char* hillclimb_timer_cuda_run(HillclimbTimerCuda* timer, const HillclimbTimerOptions* options,
                                      HillclimbTimerLaunch launch, void* user, void* stream,
                                      HillclimbTimerResult** result, HillclimbTimerDeviceState* states);

@@ -2,6 +2,7 @@
 // driver.
 #include "bench/timer_cuda.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,6 +122,69 @@ TEST_F(TimerCuda, a_launch_that_waits_for_the_device_is_refused) {
   EXPECT_NE(std::string(failed).find("synchronises"), std::string::npos) << failed;
   cu_->cuMemFree_v2(copy.from);
   cu_->cuMemFree_v2(copy.to);
+}
+
+/// Calls of the driver that only this test needs.
+struct Streams {
+  int (*create)(CuStream*, unsigned) = reinterpret_cast<int (*)(CuStream*, unsigned)>(find("cuStreamCreate"));
+  int (*destroy)(CuStream) = reinterpret_cast<int (*)(CuStream)>(find("cuStreamDestroy_v2"));
+  int (*wait)(CuStream, CuEvent,
+              unsigned) = reinterpret_cast<int (*)(CuStream, CuEvent, unsigned)>(find("cuStreamWaitEvent"));
+  static void* find(const char* name) { return ::dlsym(::dlopen("libcuda.so.1", RTLD_NOW), name); }
+};
+
+/// A copy on a stream of its own, which waits for the timed one (`forks`) and is waited for by it (`joins`), or not.
+struct Aside {
+  Copy copy;
+  Streams streams{};
+  bool forks = false, joins = false;
+  CuStream other = nullptr;
+  CuEvent forked = nullptr, joined = nullptr;
+  static int launch(void* user, void* stream) {
+    auto* a = static_cast<Aside*>(user);
+    const CudaDriver* cu = a->copy.cu;
+    int failed = 0;
+    if (a->forks) failed = cu->cuEventRecord(a->forked, stream) | a->streams.wait(a->other, a->forked, 0);
+    if (!failed) failed = Copy::launch(&a->copy, a->other);
+    if (!failed && a->joins) failed = cu->cuEventRecord(a->joined, a->other) | a->streams.wait(stream, a->joined, 0);
+    return failed;
+  }
+};
+
+TEST_F(TimerCuda, work_on_another_stream_counts_when_it_is_joined_and_is_refused_when_not) {
+  constexpr unsigned kNonBlocking = 1;
+  for (const size_t bytes : {size_t{256} << 20, size_t{32} << 20}) {
+    Aside aside{{cu_}};
+    aside.copy.bytes = bytes;
+    ASSERT_EQ(cu_->cuMemAlloc_v2(&aside.copy.from, bytes), 0);
+    ASSERT_EQ(cu_->cuMemAlloc_v2(&aside.copy.to, bytes), 0);
+    ASSERT_EQ(aside.streams.create(&aside.other, kNonBlocking), 0);
+    ASSERT_EQ(cu_->cuEventCreate(&aside.forked, 0), 0);
+    ASSERT_EQ(cu_->cuEventCreate(&aside.joined, 0), 0);
+    for (const int mode : {HILLCLIMB_TIMER_SINGLE, HILLCLIMB_TIMER_BACK_TO_BACK}) {
+      const HillclimbTimerOptions o = options_of(2, mode);
+      const auto run = [&](bool forks, bool joins, HillclimbTimerResult** result) {
+        aside.forks = forks;
+        aside.joins = joins;
+        return hillclimb_timer_cuda_run(timer_, &o, Aside::launch, &aside, nullptr, result, nullptr);
+      };
+      HillclimbTimerResult* result = nullptr;
+      for (const bool forks : {false, true}) {
+        const char* failed = run(forks, false, &result);
+        ASSERT_NE(failed, nullptr) << bytes << " bytes, forked: " << forks;
+        EXPECT_NE(std::string(failed).find("another stream"), std::string::npos) << failed;
+      }
+      const char* failed = run(true, true, &result);
+      ASSERT_EQ(failed, nullptr) << failed;
+      EXPECT_GT(median(result->blocks[0]), 2.0 * static_cast<double>(bytes) / 1e13) << "the copy is in the reading";
+      hillclimb_timer_cuda_free(result);
+    }
+    cu_->cuEventDestroy_v2(aside.forked);
+    cu_->cuEventDestroy_v2(aside.joined);
+    aside.streams.destroy(aside.other);
+    cu_->cuMemFree_v2(aside.copy.from);
+    cu_->cuMemFree_v2(aside.copy.to);
+  }
 }
 
 TEST(TimerCudaAbsent, opening_without_a_driver_says_what_is_missing) {

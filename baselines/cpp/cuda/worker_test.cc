@@ -8,7 +8,9 @@
 #include <cstdio>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/json.h"
+#include "bench/protocol.h"
 #include "cuda/way.h"
 
 namespace hc::baselines {
@@ -107,8 +109,52 @@ TEST(CudaWorker, copies_are_prepared_checked_and_timed) {
     for (const Json& seconds : block["seconds"]) EXPECT_NEAR(seconds.get<double>(), 1e-5, 2e-6);
     EXPECT_TRUE(block["device"].contains("event_reasons"));
   }
+  const Result<bench::TimeReply> timed = bench::time_reply_from_json(replies[3]);
+  ASSERT_TRUE(timed.ok()) << timed.error().message;
+  EXPECT_TRUE(timed.value().blocks[0].has_device);
   EXPECT_EQ(replies[4]["facts"]["name"], "stand-in");
   EXPECT_EQ(replies[6]["ok"], false) << "the slot was dropped";
+}
+
+/// A kernel's manifest with one launch of `function`, a name that the stand-in knows.
+std::string stand_in_kernel(const std::string& function) {
+  const std::string folder = make_temp_folder("stand-in");
+  const Json launch{{"function", function},
+                    {"grid", {1, 1, 1}},
+                    {"block", {32, 1, 1}},
+                    {"parameters", {{{"argument", 0}}, {{"output", 0}}, {{"number", 1000}}}}};
+  const Json manifest{{"schema", "hillclimb.cubin/1"},
+                      {"cubin", "kernel.cubin"},
+                      {"sha256", sha256_hex("none")},
+                      {"launches", Json::array({launch})}};
+  EXPECT_EQ(write_file_atomic(join_path(folder, "kernel.cubin"), "none"), "");
+  EXPECT_EQ(write_file_atomic(join_path(folder, "kernel.json"), manifest.dump()), "");
+  return join_path(folder, "kernel.json");
+}
+
+TEST(CudaWorker, a_kernel_that_leaves_work_on_another_stream_is_refused) {
+  const auto timed = [](const char* function, const char* mode) {
+    const std::vector<Json> replies = talk({kHello,
+                                            {{"op", "prepare"},
+                                             {"implementation", "cubin"},
+                                             {"operation", "copy"},
+                                             {"args", {"f32[1000]"}},
+                                             {"manifest", stand_in_kernel(function)}},
+                                            {{"op", "time"}, {"min_block_s", 0.0005}, {"mode", mode}},
+                                            kBye},
+                                           true);
+    EXPECT_EQ(replies[1]["ok"], true) << replies[1];
+    return replies[2];
+  };
+  for (const char* mode : {"single", "back_to_back"}) {
+    const Json good = timed("copy", mode);
+    EXPECT_EQ(good["ok"], true) << good;
+    for (const char* function : {"copy_aside", "copy_late"}) {
+      const Json aside = timed(function, mode);
+      EXPECT_EQ(aside["ok"], false);
+      EXPECT_NE(aside.value("message", "").find("left work on another stream"), std::string::npos) << aside;
+    }
+  }
 }
 
 TEST(CudaWorker, every_algorithm_of_cublaslt_is_tried_and_one_can_be_pinned) {

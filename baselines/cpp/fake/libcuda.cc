@@ -1,9 +1,13 @@
 // A stand-in for libcuda.so.1 in tests: device memory is host memory, and the kernels copy and add run on the CPU. It
 // measures nothing.
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -13,6 +17,8 @@ namespace {
 
 double device_ms = 0;  // the stand-in's clock: a launch takes 10 us, a flush nothing
 int context_word = 0;
+bool blocked = false;     // the timer's blocking kernel runs
+bool busy_aside = false;  // work is left on a stream that only the context waits for
 
 struct Function {
   std::string name;
@@ -50,7 +56,10 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int) { return 0; }
 EXPORT int cuCtxGetCurrent(void** context) { return *context = nullptr, 0; }
 EXPORT int cuCtxSetCurrent(void*) { return 0; }
 EXPORT int cuCtxGetDevice(int* device) { return *device = 0, 0; }
-EXPORT int cuCtxSynchronize() { return 0; }
+EXPORT int cuCtxSynchronize() {
+  if (std::exchange(busy_aside, false)) ::usleep(2000);
+  return 0;
+}
 EXPORT int cuCtxResetPersistingL2Cache() { return 0; }
 EXPORT int cuModuleLoadData(void** module, const void*) { return *module = &context_word, 0; }
 EXPORT int cuModuleUnload(void*) { return 0; }
@@ -61,7 +70,10 @@ EXPORT int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned
   const std::string& name = static_cast<Function*>(function)->name;
   if (!name.starts_with("hc_")) device_ms += 0.01;
   if (name == "hc_empty") device_ms += 0.003;
-  run(name, parameters);
+  // *_aside leaves work on another stream, *_late only in batches of the timer
+  blocked = blocked || name == "hc_block";
+  busy_aside = busy_aside || name.ends_with("_aside") || (blocked && name.ends_with("_late"));
+  run(name.substr(0, std::min(name.find("_aside"), name.find("_late"))), parameters);
   return 0;
 }
 EXPORT int cuMemAlloc_v2(Pointer* pointer, size_t bytes) {
@@ -94,4 +106,4 @@ EXPORT int cuEventRecord(void* event, void*) { return static_cast<Event*>(event)
 EXPORT int cuEventElapsedTime(float* ms, void* from, void* to) {
   return *ms = static_cast<float>(static_cast<Event*>(to)->ms - static_cast<Event*>(from)->ms), 0;
 }
-EXPORT int cuStreamSynchronize(void*) { return 0; }
+EXPORT int cuStreamSynchronize(void*) { return blocked = false, 0; }
