@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/canary.h"
@@ -44,6 +45,17 @@ class GpuProbe {
 };
 /// The driver and NVML of this machine; it has no devices where there is no driver.
 std::unique_ptr<GpuProbe> nvml_probe();
+
+/// What does not change about a device while it is measured, with its temperature; empty or 0 where it is not known.
+struct GpuFacts {
+  std::string uuid{}, name{}, driver{}, vbios{};
+  int cuda = 0;  ///< of the driver: 13000 for 13.0
+  double power_cap_w = 0, power_cap_default_w = 0;
+  double max_sm_mhz = 0, temperature_c = 0;
+};
+GpuFacts gpu_facts(const std::string& uuid);
+/// As records hold them, those that are not known left out.
+std::vector<std::pair<std::string, std::string>> named_facts(const GpuFacts& facts);
 
 /// When a device counts as idle.
 struct GpuRules {

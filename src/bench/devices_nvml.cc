@@ -1,4 +1,6 @@
 // The real devices: visible ones from the CUDA driver, their state from NVML.
+#include <fmt/format.h>
+
 #include "bench/cuda_driver.h"
 #include "bench/devices.h"
 
@@ -29,6 +31,41 @@ class NvmlProbe : public GpuProbe {
 };
 
 }  // namespace
+
+GpuFacts gpu_facts(const std::string& uuid) {
+  GpuFacts facts{.uuid = uuid};
+  if (const CudaDriver* cu = cuda_driver(nullptr)) cu->cuDriverGetVersion(&facts.cuda);
+  const Nvml nvml(uuid);
+  if (!nvml.present()) return facts;
+  double least = 0, most = 0;
+  nvml.power_caps(&facts.power_cap_w, &least, &most, &facts.power_cap_default_w);
+  facts.name = nvml.name();
+  facts.driver = nvml.driver();
+  facts.vbios = nvml.vbios();
+  facts.max_sm_mhz = nvml.max_sm_mhz();
+  facts.temperature_c = nvml.temperature_c();
+  return facts;
+}
+
+std::vector<std::pair<std::string, std::string>> named_facts(const GpuFacts& facts) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto text = [&](const char* name, const std::string& value) {
+    if (!value.empty()) out.emplace_back(name, value);
+  };
+  const auto number = [&](const char* name, double value) {
+    if (value > 0) out.emplace_back(name, fmt::format("{:.0f}", value));
+  };
+  text("gpu", facts.name);
+  text("gpu driver", facts.driver);
+  if (facts.cuda > 0) text("cuda", fmt::format("{}.{}", facts.cuda / 1000, facts.cuda % 1000 / 10));
+  number("gpu power cap W", facts.power_cap_w);
+  number("gpu power cap by default W", facts.power_cap_default_w);
+  text("gpu vbios", facts.vbios);
+  text("gpu uuid", facts.uuid);
+  number("gpu temperature C", facts.temperature_c);
+  number("gpu sm mhz at most", facts.max_sm_mhz);
+  return out;
+}
 
 std::unique_ptr<GpuProbe> nvml_probe() { return std::make_unique<NvmlProbe>(); }
 

@@ -24,6 +24,21 @@ namespace {
 const std::string kFirst = "GPU-11111111-0000-0000-0000-000000000000";
 const std::string kSecond = "GPU-22222222-0000-0000-0000-000000000000";
 
+TEST(GpuFacts, AreNamedAndThoseNotKnownAreLeftOut) {
+  const GpuFacts known{kFirst, "Example GPU", "580.1", "96.00", 13010, 650, 700, 1980, 41.4};
+  const std::vector<std::pair<std::string, std::string>> wanted{{"gpu", "Example GPU"},
+                                                                {"gpu driver", "580.1"},
+                                                                {"cuda", "13.1"},
+                                                                {"gpu power cap W", "650"},
+                                                                {"gpu power cap by default W", "700"},
+                                                                {"gpu vbios", "96.00"},
+                                                                {"gpu uuid", kFirst},
+                                                                {"gpu temperature C", "41"},
+                                                                {"gpu sm mhz at most", "1980"}};
+  EXPECT_EQ(named_facts(known), wanted);
+  EXPECT_EQ(named_facts({.uuid = kFirst}), (std::vector<std::pair<std::string, std::string>>{{"gpu uuid", kFirst}}));
+}
+
 /// The machine that the fake NVML shows; tests change it while a pool looks at it.
 struct FakeMachine {
   std::vector<std::string> uuids{kFirst, kSecond};

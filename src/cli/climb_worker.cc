@@ -87,13 +87,7 @@ Status Climb::lease_device(Work& work) {
 /// Facts about the variant's GPU, as records hold them.
 ledger::Facts Climb::device_facts(const Work& work) const {
   if (!work.lease) return {};
-  ledger::Facts facts{{"gpu uuid", work.lease->uuid}};
-  const std::unique_ptr<bench::GpuProbe> probe = bench::nvml_probe();
-  const bench::GpuState state = probe->look(work.lease->uuid);
-  if (!state.present) return facts;
-  facts.emplace_back("gpu", state.name);
-  facts.emplace_back("gpu temperature C", fmt::format("{:.0f}", state.temperature_c));
-  return facts;
+  return bench::named_facts(bench::gpu_facts(work.lease->uuid));
 }
 
 /// Device and canary of a measurement with workers.
