@@ -132,9 +132,17 @@ TimeReply reply_of(const HillclimbTimerResult& result, Mode mode) {
   TimeReply reply{{}, mode, result.threads, result.flush_bytes, result.warmup_launches, result.empty_s, result.clock};
   for (int b = 0; b < result.block_count; ++b) {
     const HillclimbTimerBlock& from = result.blocks[b];
-    reply.blocks.push_back({std::vector<double>(from.seconds, from.seconds + from.readings), from.launches,
-                            from.start_monotonic_s, from.mid_monotonic_s, from.mid_unix_s, from.mhz, from.load1,
-                            from.voluntary_switches, from.involuntary_switches});
+    reply.blocks.push_back({std::vector<double>(from.seconds, from.seconds + from.readings),
+                            from.launches,
+                            from.start_monotonic_s,
+                            from.mid_monotonic_s,
+                            from.mid_unix_s,
+                            from.mhz,
+                            from.load1,
+                            from.voluntary_switches,
+                            from.involuntary_switches,
+                            false,
+                            {}});
   }
   return reply;
 }
