@@ -273,6 +273,36 @@ TEST_F(GateTest, EveryStopLeavesALineInTheLedger) {
   EXPECT_EQ(ledger::check_goal({goal_path(artifacts_), anchor_}).exit_code, ledger::kExitUnmet);
 }
 
+TEST_F(GateTest, WhileARunIsLiveItBlocksAndSendsTheAgentToWait) {
+  make_goal(kUnmet);
+  {
+    const Result<ledger::WriterLock> at_work = ledger::WriterLock::take(artifacts_, "climb softmax");
+    ASSERT_TRUE(at_work.ok());
+    const GateReply reply = ask();
+    ASSERT_FALSE(reply.allowed);
+    EXPECT_EQ(reply.reason, GateReason::unmet);
+    EXPECT_NE(reply.message.find("`hillclimb wait`: climb softmax"), std::string::npos) << reply.message;
+    EXPECT_EQ(reply.message.find("go on with the worst variant"), std::string::npos) << "that would be a second writer";
+    EXPECT_EQ(ask(Agent::exit).exit_code, ledger::kExitUnmet);
+    // its own line goes in beside the writer, whose next line still fits
+    EXPECT_EQ(ledger::read_ledger(artifacts_).lines.back().kind, "gate");
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    (void)ask();
+    ASSERT_TRUE(store.run_open("r1", "nominate", "bad", "x").ok());
+    EXPECT_EQ(ledger::check_goal({goal_path(artifacts_), anchor_}).exit_code, ledger::kExitUnmet);
+  }
+  const GateReply after = ask();
+  EXPECT_FALSE(after.allowed);
+  EXPECT_EQ(after.message.find("hillclimb wait"), std::string::npos) << after.message;
+}
+
+TEST_F(GateTest, AWriterOnAMetGoalKeepsNobody) {
+  make_goal(kMet);
+  const Result<ledger::WriterLock> at_work = ledger::WriterLock::take(artifacts_, "climb softmax");
+  ASSERT_TRUE(at_work.ok());
+  EXPECT_EQ(ask().reason, GateReason::met);
+}
+
 TEST(GateFailure, BlocksInEveryDialect) {
   for (const std::string_view name : agent_names()) {
     const GateReply reply = gate_failure(*agent_from(name), "no memory");
