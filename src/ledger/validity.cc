@@ -12,9 +12,11 @@ namespace hc::ledger {
 namespace {
 
 constexpr size_t kSamplesToCompare = 5;  ///< shorter sample vectors may be equal by chance
-constexpr double kVoidShare = 0.5;       ///< above this share of void pairs, blind to the arms, there is no verdict
-constexpr double kClockSlack = 1.001;    ///< a device's clock may run this much faster than the referee's
-constexpr double kCeilingSlack = 1.02;   ///< a reading may not beat the read rate of the same run by more
+/// Above this share of void pairs there is no verdict. It is generous because a shared machine voids many by itself,
+/// and voiding is blind to the arms: it costs pairs and favours nobody.
+constexpr double kVoidShare = 0.5;
+constexpr double kClockSlack = 1.001;   ///< a device's clock may run this much faster than the referee's
+constexpr double kCeilingSlack = 1.02;  ///< a reading may not beat the read rate of the same run by more
 
 using Sentences = std::vector<std::string>;
 
