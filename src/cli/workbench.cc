@@ -328,9 +328,6 @@ int print_verdict(const ledger::VariantVerdict& verdict) {
                b.comparison.ratio, b.comparison.lcb, b.comparison.ucb, b.comparison.pairs, b.seconds * 1e3,
                verdict.candidate_seconds * 1e3);
   }
-  if (verdict.undecided && verdict.best.pairs > 0) {
-    fmt::print("      about {} pairs would settle it\n", ledger::pairs_needed(verdict.best, verdict.limit));
-  }
   if (verdict.verdict == ledger::Verdict::pass) return ledger::kExitMet;
   return verdict.verdict == ledger::Verdict::fail ? ledger::kExitUnmet : ledger::kExitUndecided;
 }

@@ -42,6 +42,7 @@ TEST_F(CheckerTest, AnUndecidedGoal) {
   const CheckReport report = check();
   EXPECT_EQ(report.exit_code, kExitUndecided) << report.text;
   EXPECT_NE(report.text.find("GOAL UNDECIDED"), std::string::npos);
+  EXPECT_NE(report.text.find(" more pairs would settle it"), std::string::npos) << report.text;
 }
 
 TEST_F(CheckerTest, GeomeanBelowItsMinimumIsUnmetThoughAllPass) {

@@ -198,9 +198,9 @@ Comparison compare_one(const Case& c, const std::vector<Item>& items, const std:
   Comparison out = compare_pairs(pairs, rules);
   if (look == 0) {
     out.verdict = Verdict::open;
-    out.reason =
-        fmt::format("{} of the {} agreed pairs were measured", pairs.size(),
-                    criteria.looks.empty() ? 0 : *std::min_element(criteria.looks.begin(), criteria.looks.end()));
+    const int agreed = criteria.looks.empty() ? 0 : *std::min_element(criteria.looks.begin(), criteria.looks.end());
+    out.reason = fmt::format("{} of the {} agreed pairs were measured; {} more are needed", pairs.size(), agreed,
+                             std::max(agreed - static_cast<int>(pairs.size()), 0));
   }
   return out;
 }

@@ -12,9 +12,10 @@ namespace hc::ledger {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int kExactRanks = 40;     ///< the rank distribution is counted exactly up to this many pairs
-constexpr size_t kLeastFast = 4;    ///< fast-mode processes that each arm must show
-constexpr double kSplitSigmas = 5;  ///< a gap this many robust sigmas wide separates two modes
+constexpr int kExactRanks = 40;      ///< the rank distribution is counted exactly up to this many pairs
+constexpr size_t kLeastFast = 4;     ///< fast-mode processes that each arm must show
+constexpr double kMostPairs = 1000;  ///< beyond which an estimate of the pairs needed says nothing more
+constexpr double kSplitSigmas = 5;   ///< a gap this many robust sigmas wide separates two modes
 
 /// The value of a rank, counted from 0; the order of `values` is changed.
 double ranked(std::vector<double>& values, size_t rank) {
@@ -229,8 +230,9 @@ Comparison compare_pairs(const std::vector<PairTimes>& pairs, const CompareRules
   const Estimate e = hodges_lehmann(split.differences, rules.alpha);
   out.ratio = std::isnan(e.value) ? out.mixture_ratio : std::exp(e.value);
   if (!std::isfinite(e.lower) || split.fast_baseline < kLeastFast || split.fast_candidate < kLeastFast) {
-    out.reason =
-        fmt::format("{} of {} pairs have both arms in the fast mode, too few for a bound", out.used, out.pairs);
+    out.reason = fmt::format(
+        "{} of {} pairs have both arms in the fast mode, too few for a bound; about {} more pairs are needed", out.used,
+        out.pairs, pairs_needed(out, rules.limit) - out.pairs);
     return out;
   }
   out.lcb = std::exp(e.lower);
@@ -248,7 +250,9 @@ Comparison compare_pairs(const std::vector<PairTimes>& pairs, const CompareRules
     out.verdict = Verdict::fail;
     out.reason = fmt::format("the upper bound {:.4f} is below {:.4f}", out.ucb, rules.limit);
   } else {
-    out.reason = fmt::format("the bounds {:.4f} to {:.4f} enclose {:.4f}", out.lcb, out.ucb, rules.limit);
+    const int needed = pairs_needed(out, rules.limit);
+    out.reason = fmt::format("the bounds {:.4f} to {:.4f} enclose {:.4f}; about {}{} more pairs would settle it",
+                             out.lcb, out.ucb, rules.limit, needed - out.pairs, needed >= kMostPairs ? " or more" : "");
   }
   return out;
 }
@@ -259,7 +263,7 @@ int pairs_needed(const Comparison& c, double limit) {
   const double distance = std::max(std::abs(std::log(c.ratio) - std::log(limit)), 1e-4);
   const double z = normal_quantile(1 - c.alpha) + normal_quantile(0.9);
   const double k = std::pow(z * deviation / distance, 2);
-  return static_cast<int>(std::clamp(std::ceil(k), c.pairs + 1.0, 1000.0));
+  return static_cast<int>(std::max(c.pairs + 1.0, std::min(std::ceil(k), kMostPairs)));
 }
 
 Geomean geomean(const std::vector<Comparison>& variants, double alpha) {

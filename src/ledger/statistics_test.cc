@@ -146,6 +146,12 @@ TEST(Statistics, MorePairsAreAskedForTheNearerTheLimit) {
   const Comparison far = compare_pairs(campaign(1.002, 10, 5, 0.003, 0, 0, 0), {});
   EXPECT_GT(pairs_needed(near, 0.99), pairs_needed(far, 0.99));
   EXPECT_GE(pairs_needed(far, 0.99), 11);
+  Comparison many;
+  many.ratio = 0.99;
+  many.standard_error = 0.1;
+  many.pairs = many.used = 2000;
+  many.alpha = 0.05;
+  EXPECT_EQ(pairs_needed(many, 0.99), 2001) << "more than there are, whatever the cap";
 }
 
 TEST(Statistics, GeomeanAndItsLowerBound) {
