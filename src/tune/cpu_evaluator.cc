@@ -107,11 +107,13 @@ void CpuEvaluator::compile_all(const std::vector<Built*>& batch, std::vector<Eva
   std::atomic<size_t> next{0};
   std::atomic<int> done{0};
   std::mutex mutex;
+  const bool full = trouble_.has_value();
   const auto work = [&] {
     for (size_t i = next++; i < batch.size(); i = next++) {
-      const Status status = make_shared_object(setup_.site, batch[i]);
+      const Status status = full ? Status(*trouble_) : make_shared_object(setup_.site, batch[i]);
       const std::lock_guard guard(mutex);
       if (!status.ok()) (*out)[i] = fallen(Outcome::compile_failed, status.error().message);
+      if (!status.ok() && status.error().code == Code::file_error && !trouble_) trouble_ = status.error();
       phase("compiling", ++done, batch.size());
     }
   };

@@ -44,6 +44,8 @@ class CpuEvaluator : public Evaluator {
   const Built* built(const knob::Config& config) const;
   /// Batches that were timed again because the anchor had moved.
   int repeated_batches() const { return repeated_batches_; }
+  /// Why something could not be written: candidates have fallen through no fault of their own since then.
+  const std::optional<Diagnostic>& trouble() const { return trouble_; }
 
  private:
   void compile_all(const std::vector<Built*>& batch, std::vector<Evaluation>* out);
@@ -64,6 +66,7 @@ class CpuEvaluator : public Evaluator {
   std::map<std::string, std::unique_ptr<Built>> built_;  ///< by config text
   const Built* anchor_ = nullptr;
   int repeated_batches_ = 0;
+  std::optional<Diagnostic> trouble_;
 };
 
 }  // namespace hc::tune

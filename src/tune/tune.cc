@@ -75,6 +75,8 @@ Result<TuneOutcome> tune(const TuneRequest& request) {
     const Status added = history->add(history_key(request), outcome.result.candidates);
     if (!added.ok()) outcome.history_trouble = added.error().message;
   }
+  // a tune in which candidates could not be written down is no full one, whatever else it found
+  if (evaluator.trouble()) return *evaluator.trouble();
   if (!outcome.result.found) return nothing_found(outcome.result);
   outcome.winner = *evaluator.built(outcome.result.winner);
   return outcome;

@@ -31,7 +31,8 @@ struct TuneOutcome {
   std::string history_trouble;  ///< why nothing was remembered, or empty
 };
 
-/// no_config when not a single candidate came through; its notes count why they fell.
+/// no_config when not a single candidate came through; its notes count why they fell. file_error when a candidate could
+/// not be written, as on a full disk.
 Result<TuneOutcome> tune(const TuneRequest& request);
 /// The record of a tune as evidence; the caller fills in names, hashes and times that only it knows.
 ledger::TuneRecord to_record(const TuneRequest& request, const TuneOutcome& outcome);
