@@ -107,6 +107,7 @@ Status Climb::start() {
   writer_ = HC_TRY(ledger::WriterLock::take(options_.artifacts, options_.who));
   store_ = HC_TRY(ledger::Store::open(options_.artifacts, anchor_path(context_, options_.artifacts)));
   for (const std::string& repair : store_->repairs()) progress_.line(repair);
+  recover_rounds();
   HC_TRY(open_goal());
   mark_stale_shapes();
   return success();
@@ -159,6 +160,19 @@ std::vector<const contract::TaskVariant*> Climb::beyond(const ledger::CheckRepor
   return out;
 }
 
+/// Whether the goal's entry is about this very candidate. More pairs of it would have to be pooled with those that the
+/// entry rests on, and prove nothing new.
+bool Climb::is_entry(const Work& work) const {
+  const auto shape = std::find_if(goal_.shapes.begin(), goal_.shapes.end(),
+                                  [&](const ledger::GoalShape& s) { return s.name == work.variant->name; });
+  if (shape == goal_.shapes.end()) return false;
+  const std::vector<std::string> confirmed =
+      ledger::confirming_ids(store_->view(), work.variant->name, subject_hash(work));
+  return std::any_of(confirmed.begin(), confirmed.end(), [&](const std::string& id) {
+    return std::find(shape->evidence.begin(), shape->evidence.end(), id) != shape->evidence.end();
+  });
+}
+
 /// What was confirmed stays the entry of a passing variant unless the new candidate's lower bound is above its own.
 bool Climb::better_than_before(const Work& work) const {
   const auto shape = std::find_if(goal_.shapes.begin(), goal_.shapes.end(),
@@ -175,6 +189,10 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   work.subject = HC_TRY(subject(variant));
   HC_TRY(tune_variant(work));
   HC_TRY(check_candidate(work));
+  if (beyond_ && is_entry(work)) {
+    progress_.line(fmt::format("{}  the tune found the entry's own candidate: the entry stays", work.label));
+    return success();
+  }
   const std::vector<tune::Contender> best = HC_TRY(rivals(work));
   HC_TRY(confirm(work, best));
   measure_ceiling(work);

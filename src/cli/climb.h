@@ -71,6 +71,7 @@ class Climb {
   Status open_goal();
   std::vector<const contract::TaskVariant*> due();
   std::vector<const contract::TaskVariant*> beyond(const ledger::CheckReport& report);
+  bool is_entry(const Work& work) const;
   bool better_than_before(const Work& work) const;
   Status one_variant(const contract::TaskVariant& variant);
   void hand_off(const Work& work, const ledger::VariantVerdict& verdict);

@@ -111,10 +111,11 @@ void Climb::mark_stale_shapes() {
     const Result<std::string> text = ledger::read_object(options_.artifacts, shape.evidence.back());
     if (!text.ok()) continue;
     const Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), shape.artifact);
-    // the same compiler and kernel make the same candidate
     if (!artifact.ok()) continue;
-    if (!by_worker() && artifact.value().compiler_sha256 == program_sha256_) continue;
     const Result<Subject> subject = this->subject(*variant);
+    const bool same_kernel = subject.ok() && subject.value().kernel_sha256 == artifact.value().kernel_sha256;
+    // the same compiler and kernel make the same candidate
+    if (!by_worker() && same_kernel && artifact.value().compiler_sha256 == program_sha256_) continue;
     for (const ledger::Arm& arm : artifact.value().arms) {
       if (arm.role != ledger::Role::candidate || !subject.ok()) continue;
       if (by_worker()) {

@@ -51,7 +51,9 @@ bench::CanaryReading read_canary(const std::string& uuid) {
 }  // namespace
 
 Result<Subject> Climb::subject(const contract::TaskVariant& variant) const {
-  return by_worker() ? subject_of_worker(variant) : subject_of(variant);
+  Subject out = HC_TRY(by_worker() ? subject_of_worker(variant) : subject_of(variant));
+  if (!goal_.lock.empty()) out.input_seed = input_seed_of(goal_.run, goal_.lock);
+  return out;
 }
 
 /// One GPU for the variant, always the same, held until the variant is done with.
@@ -187,7 +189,7 @@ Result<std::string> Climb::choose_judge(Work& work) {
   if (work.subject.unreadable.empty()) {
     work.probe = std::make_unique<tune::Probe>(
         context_.program, tune::ProbeSetup{work.subject.file, work.subject.request.kernel, work.subject.arg_texts,
-                                           kInputSeed, samples_for(work.subject), ""});
+                                           work.subject.input_seed, samples_for(work.subject), ""});
     auto judge = std::make_unique<tune::OutputJudge>(*work.probe, "");
     work.elements = HC_TRY(judge->elements());
     work.judge = std::move(judge);

@@ -78,7 +78,7 @@ tune::Contender base_contender(const contract::TaskBaseline& baseline, const con
   out.prepare.operation = baseline.key("operation");
   out.prepare.library = baseline.key("library");
   out.prepare.args = subject.arg_texts;
-  out.prepare.seed = kInputSeed;
+  out.prepare.seed = subject.input_seed;
   out.prepare.threads = task.effort.threads;
   return out;
 }
@@ -103,6 +103,11 @@ Result<std::vector<tune::Contender>> onednn_contenders(const tune::Contender& ba
 }
 
 }  // namespace
+
+uint64_t input_seed_of(const std::string& run, const std::string& lock) {
+  // 48 bits, which every reader of JSON keeps
+  return std::stoull(sha256_hex(fmt::format("inputs {} {}", run, lock)).substr(0, 12), nullptr, 16);
+}
 
 Result<Subject> subject_of(const contract::TaskVariant& variant) {
   Subject subject;
@@ -144,7 +149,7 @@ Result<Subject> subject_of_call(const std::string& file, const compile::Request&
   std::string why;
   const std::optional<std::string> text = read_file(file, &why);
   if (!text) return Diagnostic{Code::file_error, fmt::format("the kernel file {} cannot be read: {}", file, why)};
-  return Subject{file, sha256_hex(*text), request, arg_texts, {}};
+  return Subject{file, sha256_hex(*text), request, arg_texts, {}, kInputSeed};
 }
 
 tune::EvaluatorSetup evaluator_setup(const Subject& subject, const tune::BuildSite& site, const Context& context,
@@ -155,7 +160,7 @@ tune::EvaluatorSetup evaluator_setup(const Subject& subject, const tune::BuildSi
   setup.arg_texts = subject.arg_texts;
   setup.site = site;
   setup.program = context.program;
-  setup.input_seed = kInputSeed;
+  setup.input_seed = subject.input_seed;
   setup.threads = threads;
   setup.jobs = site.target.cores;
   return setup;

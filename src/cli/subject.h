@@ -12,8 +12,11 @@
 
 namespace hc::cli {
 
-/// Key of every input that is drawn for a task.
+/// Key of the inputs that are drawn outside of any run: `tune`, `run` and their like repeat themselves.
 inline constexpr uint64_t kInputSeed = 1;
+/// Key of the inputs that a run draws: the same for all of its arms, another one for every other run. `lock` is the
+/// goal's, by id.
+uint64_t input_seed_of(const std::string& run, const std::string& lock);
 
 /// A kernel call that can be tuned.
 struct Subject {
@@ -23,6 +26,7 @@ struct Subject {
   std::vector<std::string> arg_texts;
   std::string
       unreadable;  ///< why our own compiler cannot say what the kernel computes, or empty; then it has no request
+  uint64_t input_seed = kInputSeed;  ///< key of every input that is drawn for it
 };
 
 /// The variant's kernel with its inputs in the order of the kernel's parameters; task_error when a name does not fit.

@@ -76,6 +76,8 @@ Result<Replay> Workbench::replay(const std::string& object) {
   const std::string text = HC_TRY(ledger::read_object(options_.artifacts, object));
   const ledger::PairsArtifact stored = HC_TRY(ledger::parse_pairs(text, object));
   HC_TRY(hold(stored.variant));
+  // what is true of a candidate does not hang on the inputs that the run happened to draw
+  work_.subject.input_seed = tune::fresh_seed();
   HC_TRY(rebuild_candidate(stored));
   std::vector<tune::Contender> arms = {work_.candidate};
   for (const ledger::Arm& arm : stored.arms) {

@@ -102,7 +102,7 @@ Result<tune::Contender> worker_contender(const contract::TaskBaseline& worker, c
   out.prepare.library = worker.key("library");
   out.prepare.kernel = subject.file + (subject.request.kernel.empty() ? "" : ":" + subject.request.kernel);
   out.prepare.args = subject.arg_texts;
-  out.prepare.seed = kInputSeed;
+  out.prepare.seed = subject.input_seed;
   out.prepare.threads = task.effort.threads;
   const Json options = recipe_of(worker, false);
   if (!options.empty()) out.prepare.options = options.dump();

@@ -87,6 +87,32 @@ class WorkerTask : public testing::Test {
     return bench.verify();
   }
   ledger::CheckReport check() const { return ledger::check_goal({path("artifacts/goal.json"), path("anchor.json")}); }
+  /// The whole climb in this process: its exit status, or -1, and what it printed.
+  std::pair<int, std::string> climb(const ClimbOptions& with) const {
+    testing::internal::CaptureStdout();
+    const Result<int> status = Climb(with, context_).run();
+    std::string out = testing::internal::GetCapturedStdout();
+    EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message) << out;
+    return {status.ok() ? status.value() : -1, std::move(out)};
+  }
+  /// A goal that is met whoever else is at work: the baseline takes twelve times as long, and an undecided climb goes
+  /// on.
+  bool climb_to_the_goal(const std::string& kernel = kKernels) const {
+    write_task("tune_seconds = 0\n", "", "", kernel);
+    std::string task = read_file(path("tiny.toml")).value_or("");
+    const std::string twice = "implementation = \"twice\"\n";
+    task.insert(task.find(twice) + twice.size(), "times = 12\n");
+    if (!write_file_atomic(path("tiny.toml"), task).empty()) return false;
+    for (int i = 0; i < 4; ++i) {
+      if (climb(options("climb")).first == ledger::kExitMet) return true;
+    }
+    return false;
+  }
+  int tunes() const {
+    int out = 0;
+    for (const Json& given : log()) out += !given["tune_s"].is_null();
+    return out;
+  }
   /// What each process of the worker was given, in order.
   std::vector<Json> log() const {
     std::vector<Json> out;
@@ -151,6 +177,74 @@ TEST_F(WorkerTask, GoesAllTheWayWithItsConfigPinned) {
   EXPECT_NE(read_file(paths.value().markdown).value().find("rows of 64 are too wide"), std::string::npos);
 }
 
+TEST_F(WorkerTask, BeyondAMetGoalTheEntryOnlyGetsBetter) {
+  if (!climb_to_the_goal()) GTEST_SKIP() << "the machine was too restless";
+  const int tuned = tunes();
+  const auto [nothing, idle] = climb(options("climb"));
+  EXPECT_EQ(nothing, ledger::kExitMet) << idle;
+  EXPECT_NE(idle.find("every variant passes: nothing is left to do"), std::string::npos) << idle;
+  EXPECT_EQ(tunes(), tuned);
+
+  ClimbOptions beyond = options("climb");
+  beyond.beyond = true;
+  for (int round = 1; round <= 2; ++round) {
+    const ledger::GoalShape before = check().shapes.at(0);
+    const auto [status, out] = climb(beyond);
+    SCOPED_TRACE(out);
+    EXPECT_EQ(status, ledger::kExitMet) << check().text;
+    EXPECT_NE(out.find("every variant passes: 1 are tuned anew, the smallest lead first"), std::string::npos);
+    EXPECT_EQ(tunes(), tuned + round);
+    const ledger::GoalShape after = check().shapes.at(0);
+    const bool stays = out.find("the entry stays") != std::string::npos;
+    EXPECT_EQ(after.evidence == before.evidence, stays);
+    EXPECT_GE(after.lcb, before.lcb);
+    EXPECT_TRUE(check().broken.empty()) << "no confirming run of the entry was left out";
+  }
+}
+
+TEST_F(WorkerTask, AKernelEditedAfterAMetGoalIsStaleAndMeasuredAnew) {
+  const std::string kernel = read_file(std::string(HC_SOURCE_DIR) + "/kernels/softmax.py").value_or("");
+  ASSERT_EQ(write_file_atomic(path("k.py"), kernel), "");
+  if (!climb_to_the_goal("k.py:softmax")) GTEST_SKIP() << "the machine was too restless";
+  const int tuned = tunes();
+  const ledger::GoalShape before = check().shapes.at(0);
+
+  ASSERT_EQ(write_file_atomic(path("k.py"), kernel + "\n# edited since\n"), "");
+  {
+    Workbench bench(options("measure t1"), context_);
+    ASSERT_TRUE(bench.open("t1").ok());
+  }
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet) << check().text;
+  EXPECT_NE(check().text.find("stale"), std::string::npos) << check().text;
+
+  const auto [again, out] = climb(options("climb"));
+  EXPECT_TRUE(again == ledger::kExitMet || again == ledger::kExitUndecided) << out;
+  EXPECT_EQ(tunes(), tuned + 1) << "the edited kernel was tuned";
+  EXPECT_NE(check().shapes.at(0).evidence, before.evidence);
+  EXPECT_FALSE(check().shapes.at(0).stale);
+}
+
+TEST_F(WorkerTask, ARunDrawsItsOwnInputsForAllOfItsArms) {
+  write_task("");
+  ASSERT_EQ(start(options("start")), 0);
+  const contract::Goal goal = contract::read_goal(path("artifacts")).value();
+  const uint64_t seed = input_seed_of(goal.run, goal.lock);
+  EXPECT_NE(seed, kInputSeed);
+  EXPECT_NE(seed, input_seed_of(goal.run + "-2", goal.lock));
+  EXPECT_NE(seed, input_seed_of(goal.run, goal.lock + "0"));
+  ASSERT_TRUE(verify().ok());
+  for (const Json& given : log()) EXPECT_EQ(given["seed"], seed) << given.dump();
+  const ledger::PairsArtifact pairs = ledger::parse_pairs(stored("confirm-t1"), "pairs").value();
+  EXPECT_EQ(ledger::fact(pairs.input, "seed"), std::to_string(seed)) << "the record says with which inputs";
+
+  Workbench bench(options("audit"), context_);
+  ASSERT_TRUE(bench.open("t1").ok());
+  ASSERT_TRUE(bench.replay(check().shapes.at(0).evidence.back()).ok());
+  const ledger::PairsArtifact fresh = ledger::parse_pairs(stored("audit-t1"), "pairs").value();
+  EXPECT_NE(ledger::fact(fresh.input, "seed"), std::to_string(seed)) << "an audit draws others";
+  EXPECT_FALSE(ledger::fact(fresh.input, "seed").empty());
+}
+
 TEST_F(WorkerTask, ALimitedTuneNeverPasses) {
   write_task("tune_seconds = 1\n");
   ASSERT_EQ(start(options("start")), 0);
@@ -195,6 +289,27 @@ TEST_F(WorkerTask, WrongOutputsAreFoundByTheOracle) {
   EXPECT_EQ(start(options("start")), 1);
   const ledger::CheckRecord record = ledger::parse_check(stored("check-t1"), "check").value();
   EXPECT_FALSE(record.passed);
+}
+
+TEST_F(WorkerTask, AWrongAnswerDuringTheRunKeepsItsSamples) {
+  write_task(fmt::format("fail = \"late\"\nwhen = \"{}\"\n", path("bad")));
+  ASSERT_EQ(start(options("start")), 0);
+  ASSERT_EQ(write_file_atomic(path("bad"), "1"), "");
+  const Result<ledger::VariantVerdict> failed = verify();
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().code, Code::wrong_answer) << failed.error().message;
+  const ledger::PairsArtifact kept = ledger::parse_pairs(stored("failed-"), "failed").value();
+  ASSERT_FALSE(kept.pairs.empty());
+  EXPECT_FALSE(kept.pairs[0].valid);
+  EXPECT_EQ(kept.pairs[0].rule, "campaign_failed");
+  ASSERT_FALSE(kept.pairs[0].readings.empty());
+  EXPECT_FALSE(kept.pairs[0].readings[0].blocks.empty());
+  EXPECT_GT(kept.pairs[0].reference.compute_s, 0);
+  // it is no evidence: the next run is judged without it
+  std::filesystem::remove(path("bad"));
+  const Result<ledger::VariantVerdict> verdict = verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_TRUE(check().broken.empty()) << check().text;
 }
 
 TEST_F(WorkerTask, AWrongBaselineIsLeftOutWithItsReason) {

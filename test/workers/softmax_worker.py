@@ -42,7 +42,7 @@ def normal(word):
 def launch():
     """The rows in pieces; more pieces are only slower."""
     x, out, n = state["x"], state["out"], state["n"]
-    for _ in range(2 if state["implementation"] == "twice" else 1):
+    for _ in range(state["options"].get("times", 2) if state["implementation"] == "twice" else 1):
         for first in range(0, len(x), n):
             row = x[first : first + n]
             top = max(row)
@@ -80,7 +80,7 @@ def prepare(request):
     state["options"] = request.get("options", {})
     if state["options"].get("log"):
         with open(state["options"]["log"], "a") as log:
-            kept = {k: request.get(k) for k in ("implementation", "operation", "kernel", "config", "tune_s")}
+            kept = {k: request.get(k) for k in ("implementation", "operation", "kernel", "config", "tune_s", "seed")}
             log.write(json.dumps({**kept, "pid": os.getpid(), "gpu": os.environ.get("CUDA_VISIBLE_DEVICES")}) + "\n")
     if request["implementation"] not in ("plain", "twice"):
         raise RuntimeError(f"there is no implementation {request['implementation']}")
