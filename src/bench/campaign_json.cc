@@ -212,6 +212,10 @@ void append_pair(const PairRecord& pair, const std::vector<Arm>& arms, ledger::P
   ledger::Pair out;
   out.valid = pair.valid;
   out.rule = pair.rule;
+  const auto canary = [](const CanaryReading& reading) { return ledger::Canary{reading.compute_s, reading.memory_s}; };
+  out.before = canary(pair.canary_before);
+  out.after = canary(pair.canary_after);
+  out.reference = canary(pair.canary_reference);
   for (const ArmRun& run : pair.runs) {
     if (!run.timed.blocks.empty()) out.readings.push_back(reading_of(run, arms));
   }
@@ -225,6 +229,8 @@ void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, c
   artifact->timer = plan.time.mode == Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
   const Json machine = parse_json(record.environment_open).value_or(Json::object());
   for (const auto& [key, value] : machine.items()) artifact->machine.emplace_back(key, shown(value));
+  const Json close = parse_json(record.environment_close).value_or(Json::object());
+  for (const auto& [key, value] : close.items()) artifact->machine_close.emplace_back(key, shown(value));
   artifact->machine.emplace_back("canary band", fmt::format("compute {:.3f}, memory {:.3f}", record.canary_band.compute,
                                                             record.canary_band.memory));
   artifact->input = {{"generator", "philox4x32-10"}, {"seed", fmt::format("{}", arms[0].prepare.seed)}};

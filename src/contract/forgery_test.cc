@@ -415,6 +415,26 @@ TEST_F(ForgeryTest, Row25AConfigTunedOnAnotherMachineCannotPass) {
   EXPECT_NE(check().text.find("tuned with cores 1 and measured with 2"), std::string::npos) << check().text;
 }
 
+TEST_F(ForgeryTest, Row25AMachineThatChangesDuringTheRunCannotPass) {
+  goal_of([](Parts& p) {
+    p.pairs.machine.emplace_back("governor", "performance");
+    p.pairs.machine_close = p.pairs.machine;
+    p.pairs.machine_close.back().second = "powersave";
+  });
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet) << check().text;
+  EXPECT_NE(check().text.find("governor was \"performance\" and became \"powersave\""), std::string::npos)
+      << check().text;
+}
+
+TEST_F(ForgeryTest, Row25AMachineThatStaysAsItIsPasses) {
+  goal_of([](Parts& p) {
+    p.pairs.machine_close = p.pairs.machine;
+    p.pairs.machine_close.emplace_back("load", "[9,9,9]");
+    p.pairs.machine_close.emplace_back("gpu power cap W", "700");  // could not be read at the begin
+  });
+  EXPECT_EQ(check().exit_code, ledger::kExitMet) << check().text;
+}
+
 TEST_F(ForgeryTest, Row17AnotherBinaryOfTheBaselineAndAnotherKernelAreSaid) {
   FakeShape shape;
   shape.before = 0.9;

@@ -279,7 +279,7 @@ TEST_F(CheckerTest, PairsDroppedWithoutARule) {
 
 /// Adds void rounds without readings.
 void add_void_rounds(PairsArtifact& a, size_t count) {
-  for (size_t i = 0; i < count; ++i) a.pairs.push_back({false, "canary", {}});
+  for (size_t i = 0; i < count; ++i) a.pairs.push_back({false, "canary", {}, {}, {}, {}});
 }
 
 TEST_F(CheckerTest, HalfOfTheRoundsMayBeVoid) {

@@ -65,7 +65,8 @@ class Evidence {
 
 /// Sentences about one measurement that breaks the rules of validity, empty if none.
 std::vector<std::string> invalidities(const PairsArtifact& artifact, const Lock& lock);
-/// Why a valid measurement cannot make a shape pass (wrong answers, impossible rates, too many void pairs), or empty.
+/// Why a valid measurement cannot make a shape pass (wrong answer, impossible rate, void pairs, another machine), or
+/// empty.
 std::string refusal(const PairsArtifact& artifact);
 /// The paired log times of candidate and one baseline over the valid pairs.
 std::vector<PairTimes> pair_times(const PairsArtifact& artifact, const std::string& baseline);

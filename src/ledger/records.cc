@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cmath>
 #include <ctime>
 
 #include "ledger/json_reader.h"
@@ -56,10 +57,21 @@ Json reading_json(const Reading& reading) {
   return out;
 }
 
+/// A canary that failed took for ever, which JSON has no number for.
+Json canary_json(const Canary& canary) {
+  const bool whole = std::isfinite(canary.compute_s) && std::isfinite(canary.memory_s);
+  return {{"compute_s", whole ? canary.compute_s : 0}, {"memory_s", whole ? canary.memory_s : 0}};
+}
+
 Json pair_json(const Pair& pair) {
   Json out;
   out["valid"] = pair.valid;
   out["rule"] = pair.rule;
+  if (pair.reference.compute_s > 0) {
+    out["canary_before"] = canary_json(pair.before);
+    out["canary_after"] = canary_json(pair.after);
+    out["canary_reference"] = canary_json(pair.reference);
+  }
   Json readings = Json::array();
   for (const Reading& reading : pair.readings) readings.push_back(reading_json(reading));
   out["readings"] = std::move(readings);
@@ -158,6 +170,7 @@ std::string to_json(const PairsArtifact& a) {
   out["kernel_sha256"] = a.kernel_sha256;
   out["timer"] = a.timer;
   out["machine"] = facts_json(a.machine);
+  if (!a.machine_close.empty()) out["machine_close"] = facts_json(a.machine_close);
   out["input"] = facts_json(a.input);
   out["work"] = work_json(a.work);
   out["read_gbs"] = a.read_gbs;

@@ -54,11 +54,18 @@ struct Reading {
   Facts facts;                ///< temperature, clock, load: whatever the worker reported beside
 };
 
+/// Seconds of the two parts of the canary, which is fixed work of the referee; 0: not recorded or failed.
+struct Canary {
+  double compute_s = 0;
+  double memory_s = 0;
+};
+
 /// One round: every arm once, each in a process of its own; `readings` stand in the order in which they ran.
 struct Pair {
   bool valid = true;
   std::string rule;  ///< the environment rule that voided it (never one about the times), or empty
   std::vector<Reading> readings;
+  Canary before, after, reference;  ///< of the round, and what it was held against
 };
 
 /// One implementation under measurement.
@@ -92,6 +99,7 @@ struct PairsArtifact {
   std::string compiler_sha256, kernel_sha256;  ///< of this program and of the kernel's source
   std::string timer;                           ///< `event/one-launch/cold-l2`, `event/back-to-back`, `wall`, ...
   Facts machine;                               ///< cpu or gpu, power cap, driver, compiler and library versions
+  Facts machine_close;                         ///< the machine when the run ended; empty: not recorded
   Facts input;                                 ///< generator, seed, distributions
   Work work;
   double read_gbs = 0;     ///< read rate of the same run, 0 if not measured (bounds what a reading may claim)

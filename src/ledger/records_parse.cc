@@ -64,6 +64,16 @@ Reading parse_reading(const JsonReader& in) {
   return reading;
 }
 
+/// Records of earlier versions have none.
+Canary parse_canary(const JsonReader& in, std::string_view key) {
+  Canary canary;
+  if (!in.has(key)) return canary;
+  const JsonReader reading = in.object(key);
+  canary.compute_s = reading.number("compute_s");
+  canary.memory_s = reading.number("memory_s");
+  return canary;
+}
+
 Candidate parse_candidate(const JsonReader& in) {
   Candidate candidate;
   candidate.seq = in.integer("seq");
@@ -128,6 +138,7 @@ Result<PairsArtifact> parse_pairs(const std::string& text, const std::string& wh
   a.kernel_sha256 = in.text_or("kernel_sha256", "");
   a.timer = in.text("timer");
   a.machine = in.facts("machine");
+  if (in.has("machine_close")) a.machine_close = in.facts("machine_close");
   a.input = in.facts("input");
   a.work = parse_work(in.object("work"));
   a.read_gbs = in.number_or("read_gbs", 0);
@@ -137,6 +148,9 @@ Result<PairsArtifact> parse_pairs(const std::string& text, const std::string& wh
     Pair pair;
     pair.valid = entry.boolean("valid");
     pair.rule = entry.text_or("rule", "");
+    pair.before = parse_canary(entry, "canary_before");
+    pair.after = parse_canary(entry, "canary_after");
+    pair.reference = parse_canary(entry, "canary_reference");
     for (const JsonReader& reading : entry.objects("readings")) pair.readings.push_back(parse_reading(reading));
     a.pairs.push_back(std::move(pair));
   }

@@ -21,11 +21,19 @@ TEST(Records, PairsRoundTripWithoutRounding) {
   a.pairs[0].readings[0].blocks[0].seconds = 0.1 + 0.2;
   a.pairs[1].valid = false;
   a.pairs[1].rule = "canary";
+  a.pairs[1].before = {0.001, 0.002};
+  a.pairs[1].after = {INFINITY, INFINITY};  // it failed
+  a.pairs[1].reference = {0.001, 0.0021};
+  a.machine_close = {{"cores", "2"}};
   const std::string text = to_json(a);
   const Result<PairsArtifact> back = parse_pairs(text, "x");
   ASSERT_TRUE(back.ok()) << back.error().message;
   EXPECT_EQ(to_json(back.value()), text);
   EXPECT_EQ(back.value().pairs[0].readings[0].blocks[0].seconds, 0.1 + 0.2);
+  EXPECT_EQ(back.value().pairs[1].before.memory_s, 0.002);
+  EXPECT_EQ(back.value().pairs[1].after.compute_s, 0);
+  EXPECT_EQ(back.value().pairs[0].before.compute_s, 0) << "records of earlier versions have no canaries";
+  EXPECT_EQ(fact(back.value().machine_close, "cores"), "2");
   EXPECT_EQ(artifact_kind(text, "x").value(), "pairs");
 }
 

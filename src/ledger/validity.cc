@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include "ledger/judge.h"
 
@@ -142,6 +143,23 @@ void check_order(const PairsArtifact& a, const std::string& where, Sentences* ou
   }
 }
 
+/// Facts that stay the same while one machine in one state is measured on.
+constexpr std::string_view kSteadyFacts[] = {"cpu",      "cores",      "affinity",       "governor",
+                                             "boost",    "huge_pages", "kernel",         "isolation",
+                                             "gpu uuid", "gpu driver", "gpu power cap W"};
+
+/// What of the machine changed between begin and end of the run, or empty; an empty end was not recorded.
+std::string changed_machine(const PairsArtifact& a) {
+  if (a.machine_close.empty()) return "";
+  for (const std::string_view key : kSteadyFacts) {
+    const std::string open = fact(a.machine, key), close = fact(a.machine_close, key);
+    const bool unread = key.starts_with("gpu") && (open.empty() || close.empty());  // a GPU may not answer at times
+    if (open == close || unread) continue;
+    return fmt::format("the machine changed during the run: {} was \"{}\" and became \"{}\"", key, open, close);
+  }
+  return "";
+}
+
 /// The per-call time of a reading, median over its blocks.
 double reading_seconds(const Reading& r) {
   std::vector<double> times;
@@ -210,7 +228,7 @@ std::string refusal(const PairsArtifact& a) {
   if (static_cast<double>(invalid) > kVoidShare * static_cast<double>(a.pairs.size())) {
     return fmt::format("{} of {} pairs are void: the machine was too restless", invalid, a.pairs.size());
   }
-  return "";
+  return changed_machine(a);
 }
 
 std::vector<PairTimes> pair_times(const PairsArtifact& a, const std::string& baseline) {
