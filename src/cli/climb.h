@@ -86,9 +86,15 @@ class Climb {
   Result<std::string> measure_and_store(Work& work, const std::vector<tune::Contender>& arms,
                                         const tune::CampaignPlan& plan, const std::string& name,
                                         const std::function<void(ledger::PairsArtifact*)>& edit);
+  void describe_pairs(const Work& work, ledger::PairsArtifact* artifact, const std::string& name,
+                      int64_t open_seq) const;
   Result<std::string> store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
                                   int64_t open_seq);
   tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
+  // climb_journal.cc: rounds of measurements that did not come to their end
+  Status keep_unfinished(const std::string& journal, const std::string& prefix, const std::string& rule,
+                         const std::string& why);
+  void recover_rounds();
   // climb_anchor.cc: batches between two looks at the known-good config
   double moved_limit() const;
   Result<ledger::PairsArtifact> measure_batch(Work& work, const std::vector<tune::Contender>& arms,

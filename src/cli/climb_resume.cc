@@ -45,6 +45,8 @@ std::optional<std::pair<std::string, ledger::PairsArtifact>> Climb::stored_pairs
     if (!kind.ok() || kind.value() != "pairs") continue;
     Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), line->name);
     if (!artifact.ok() || artifact.value().purpose != purpose || artifact.value().lock != goal_.lock) continue;
+    const auto& pairs = artifact.value().pairs;  // none is valid in what was kept of an unfinished run
+    if (std::none_of(pairs.begin(), pairs.end(), [](const ledger::Pair& pair) { return pair.valid; })) continue;
     bool mine = false;
     bool theirs = rival.empty();
     for (const ledger::Arm& arm : artifact.value().arms) {

@@ -1,6 +1,7 @@
 // A whole climb on a task of a few microseconds: from nothing to verdict and report, killed in between, and refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -111,6 +112,11 @@ TEST_F(Climbing, EndsWithVerdictAndReport) {
     EXPECT_TRUE(file_exists(join_path(run_folder, name))) << name;
   }
   EXPECT_NE(climb.out.find("report.md"), std::string::npos);
+  const Json confirm = parse_json(read_file(path(json["shapes"][0].value("artifact", ""))).value_or("")).value();
+  EXPECT_GT(confirm.value("read_gbs", 0.0), 0);
+  EXPECT_GT(confirm.value("cache_bytes", 0.0), 0);
+  EXPECT_EQ(confirm["machine"]["affinity"], confirm["machine_close"]["affinity"]);
+  EXPECT_GT(confirm["pairs"][0]["canary_before"].value("memory_s", 0.0), 0);
   // The checker comes to the same verdict by itself, and a forged number is found.
   EXPECT_EQ(run("check").exit_code, climb.exit_code);
   Json forged = json;
@@ -139,6 +145,43 @@ TEST_F(Climbing, AKilledRunIsContinued) {
   EXPECT_NE(second.out.find("going on with run " + run_name), std::string::npos);
   EXPECT_NE(second.out.find("tiny/t1  tuned before"), std::string::npos);
   EXPECT_EQ(goal().value("run", ""), run_name);
+  EXPECT_EQ(run("check").exit_code, second.exit_code);
+}
+
+TEST_F(Climbing, TheRoundsOfARunKilledInTheMiddleAreKept) {
+  const auto journals = [&] {
+    std::error_code error;
+    for (auto it = fs::recursive_directory_iterator(path("artifacts"), error);
+         !error && it != fs::recursive_directory_iterator(); it.increment(error)) {
+      const std::string name = it->path().string();
+      if (name.ends_with(".rounds.jsonl") && !read_file(name).value_or("").empty()) return name;
+    }
+    return std::string();
+  };
+  std::string journal;
+  {
+    LineProcess first;
+    ASSERT_EQ(first.start(shell("climb tiny.toml")), "");
+    for (int i = 0; i < 24000 && journal.empty(); ++i) {
+      ::usleep(5000);
+      journal = journals();
+    }
+    first.stop(0);  // kills the whole group
+  }
+  ASSERT_FALSE(journal.empty());
+  const RunOutcome second = run("climb tiny.toml");
+  SCOPED_TRACE(second.out + second.err);
+  EXPECT_TRUE(second.exit_code == 1 || second.exit_code == 3) << second.exit_code;
+  EXPECT_NE(second.out.find("count for nothing: the run was killed"), std::string::npos);
+  EXPECT_EQ(journals(), "");
+  const std::string file = fs::path(journal).filename().string();  // NAME-SEQ.rounds.jsonl
+  const std::string name = file.substr(0, file.rfind('-'));
+  const std::string kept = fs::path(journal).parent_path().string() + "/killed-" + name + ".json";
+  const Json json = parse_json(read_file(kept).value_or("")).value_or(Json::object());
+  ASSERT_TRUE(json.contains("pairs")) << kept;
+  ASSERT_FALSE(json["pairs"].empty());
+  EXPECT_EQ(json["pairs"][0].value("rule", ""), "run_killed");
+  EXPECT_FALSE(json["pairs"][0]["readings"].empty());
   EXPECT_EQ(run("check").exit_code, second.exit_code);
 }
 

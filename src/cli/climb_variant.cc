@@ -11,6 +11,7 @@
 #include "cli/worker_arm.h"
 #include "ledger/judge.h"
 #include "ledger/statistics.h"
+#include "tune/journal.h"
 
 namespace hc::cli {
 namespace {
@@ -51,6 +52,7 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.time.min_block_s = task_.effort.block_seconds;
   plan.time.max_launches = kBlockLaunches;
   plan.canary = options_.canary;
+  plan.read_rate = !work.lease;  // the processor's memory and caches say nothing of a GPU
   plan.on_pair = [this, label = work.label, what, pairs](int done) {
     progress_.now(fmt::format("{}  {}: {} of {} pairs", label, what, done, pairs));
   };
@@ -173,24 +175,27 @@ Status Climb::check_candidate(Work& work) {
   return success();
 }
 
+/// Whose measurement it is.
+void Climb::describe_pairs(const Work& work, ledger::PairsArtifact* artifact, const std::string& name,
+                           int64_t open_seq) const {
+  artifact->run = goal_.run;
+  artifact->name = name;
+  artifact->task = task_.name;
+  artifact->variant = work.variant->name;
+  artifact->variant_hash = work.variant->hash;
+  artifact->lock = goal_.lock;
+  artifact->open_seq = open_seq;
+  artifact->compiler_sha256 = program_sha256_;
+  artifact->kernel_sha256 = work.subject.kernel_sha256;
+  if (work.lease) artifact->timer = "event/one-launch/cold-l2";
+  artifact->work = work.variant->work;
+}
+
 Result<std::string> Climb::store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
                                        int64_t open_seq) {
-  artifact.run = goal_.run;
-  artifact.name = name;
-  artifact.task = task_.name;
-  artifact.variant = work.variant->name;
-  artifact.variant_hash = work.variant->hash;
-  artifact.lock = goal_.lock;
-  artifact.open_seq = open_seq;
-  artifact.compiler_sha256 = program_sha256_;
-  artifact.kernel_sha256 = work.subject.kernel_sha256;
+  describe_pairs(work, &artifact, name, open_seq);
   artifact.machine.emplace_back("compiler", site_.toolchain.version);
-  for (const auto& fact : device_facts(work)) artifact.machine.push_back(fact);
-  if (work.lease) {
-    artifact.timer = "event/one-launch/cold-l2";
-    artifact.cache_bytes = 0;  // the processor's cache says nothing here
-  }
-  artifact.work = work.variant->work;
+  for (const auto& fact : device_facts(work)) artifact.machine_close.push_back(fact);
   return store_->put(goal_.run, name, ledger::to_json(artifact), work.variant->name, open_seq);
 }
 
@@ -200,6 +205,17 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
                                              const std::function<void(ledger::PairsArtifact*)>& edit) {
   const int64_t open_seq = HC_TRY(store_->run_open(goal_.run, std::string(ledger::purpose_name(plan.purpose)),
                                                    work.variant->name, subject_hash(work)));
+  const ledger::Facts device = device_facts(work);  // as it is before the first round
+  const tune::Journal journal(join_path(options_.artifacts, goal_.run), name, open_seq);
+  tune::CampaignPlan journalled = plan;
+  std::string unwritten;
+  journalled.on_round = [&](const ledger::PairsArtifact& so_far) {
+    ledger::PairsArtifact round = so_far;
+    describe_pairs(work, &round, name, open_seq);
+    round.machine.insert(round.machine.end(), device.begin(), device.end());
+    const Status written = journal.append(round);
+    if (!written.ok() && unwritten.empty()) progress_.line(unwritten = written.error().message);
+  };
   const auto measure = [&]() -> Result<std::string> {
     const auto waiting = [&](const std::string& holder) { progress_.line("waiting for the machine: " + holder); };
     // a GPU has its own lock in the lease; beside it runs everything but a measurement on the processor
@@ -207,14 +223,22 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
         HC_TRY(work.lease ? bench::MeasurementLock::share(kLockWait, waiting)
                           : bench::MeasurementLock::acquire(kLockWait, waiting));
     const auto keep_void = [&](ledger::PairsArtifact moved) -> Status {
+      moved.machine.insert(moved.machine.end(), device.begin(), device.end());
       HC_TRY(store_pairs(work, std::move(moved), "void-" + name, open_seq));
+      journal.remove();
       return success();
     };
-    ledger::PairsArtifact artifact = HC_TRY(measure_batch(work, arms, plan, keep_void));
+    ledger::PairsArtifact artifact = HC_TRY(measure_batch(work, arms, journalled, keep_void));
+    artifact.machine.insert(artifact.machine.end(), device.begin(), device.end());
     if (edit) edit(&artifact);
     return store_pairs(work, std::move(artifact), name, open_seq);
   };
   Result<std::string> stored = measure();
+  if (stored.ok()) {
+    journal.remove();
+  } else if (file_exists(journal.path())) {
+    HC_TRY(keep_unfinished(journal.path(), "failed-", "campaign_failed", stored.error().message));
+  }
   HC_TRY(store_->run_close(open_seq, stored.ok() ? "done" : stored.error().message));
   return stored;
 }

@@ -64,6 +64,14 @@ TEST_F(CheckerTest, AnImpossibleRateCannotPass) {
   EXPECT_NE(report.text.find("above the read rate 5.0 GB/s"), std::string::npos) << report.text;
 }
 
+TEST_F(CheckerTest, WhatFitsIntoTheCacheMayBeFasterThanMemory) {
+  goal_with([](PairsArtifact& a) {
+    a.read_gbs = 5;
+    a.cache_bytes = 2 * a.work.amount;
+  });
+  EXPECT_EQ(check().exit_code, kExitMet) << check().text;
+}
+
 TEST_F(CheckerTest, AConfirmingRunLeftOut) {
   Goal goal = testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
   {

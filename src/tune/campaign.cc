@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "bench/environment.h"
+#include "bench/read_rate.h"
 #include "tune/search.h"
 
 namespace hc::tune {
@@ -17,6 +19,7 @@ namespace {
 using ledger::PairsArtifact;
 
 constexpr double kProcessorBand = 0.3;    ///< the other thread of a core costs that much; ours on both cores far more
+constexpr int kFirstReads = 3;            ///< of memory, before the first round
 constexpr int kCalibrationCanaries = 16;  ///< about 1.5 s in all
 
 /// Scalars of a JSON object as facts.
@@ -50,6 +53,19 @@ void name_arms(const std::vector<Contender>& contenders, PairsArtifact* artifact
     arm.binary_sha256 = artifact->arms[i].binary_sha256;
     artifact->arms[i] = std::move(arm);
   }
+}
+
+/// The record of a measurement before its first round.
+PairsArtifact opened(const std::vector<Contender>& contenders, const CampaignPlan& plan) {
+  PairsArtifact out;
+  out.purpose = plan.purpose;
+  out.opened_at = ledger::utc_now();
+  out.timer = plan.time.mode == bench::Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
+  out.machine = machine_facts();
+  out.input = {{"generator", "philox4x32-10"}, {"seed", fmt::format("{}", contenders[0].prepare.seed)}};
+  if (plan.read_rate) out.cache_bytes = static_cast<double>(bench::cache_bytes_here());
+  for (const Contender& contender : contenders) out.arms.push_back(contender.arm);
+  return out;
 }
 
 }  // namespace
@@ -173,19 +189,25 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
     }
     return bench::OutputVerdict{};
   };
-  PairsArtifact so_far;
-  for (const Contender& contender : contenders) so_far.arms.push_back(contender.arm);
+  // The rate of a shared machine's memory moves: it is read again after each round, and the best one counts.
+  std::optional<bench::ReadRate> memory;
+  if (plan.read_rate) memory.emplace().measure(kFirstReads);
+  PairsArtifact so_far = opened(contenders, plan);
   int valid = 0;
   const bench::CampaignRecord record = HC_TRY(bench::run_pairs(arms, pairs, [&](const bench::PairRecord& pair) {
     bench::append_pair(pair, arms, &so_far);
     valid += pair.valid;
+    if (memory) so_far.read_gbs = memory->measure(1);
+    so_far.closed_at = ledger::utc_now();
+    if (plan.on_round) plan.on_round(so_far);
     if (plan.on_pair) plan.on_pair(valid);
     return !(plan.enough && pair.valid && plan.enough(so_far));
   }));
   PairsArtifact artifact;
   artifact.purpose = plan.purpose;
   bench::fill_artifact(record, arms, pairs, &artifact);
-  artifact.cache_bytes = parse_json(record.environment_open).value_or(Json::object()).value("l3_bytes", 0.0);
+  artifact.read_gbs = so_far.read_gbs;
+  artifact.cache_bytes = so_far.cache_bytes;
   name_arms(contenders, &artifact);
   for (const bench::PairRecord& pair : record.pairs) {
     for (const bench::ArmRun& run : pair.runs) {

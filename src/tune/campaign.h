@@ -50,9 +50,12 @@ struct CampaignPlan {
   std::function<bench::CanaryReading()> canary;  ///< stands in for the processor's; null: that one
   double canary_band = 0;                        ///< limit of its relative distance; 0: the processor's own scatter
   int reference_canaries = 5;                    ///< that have to agree at the begin
+  bool read_rate = true;                         ///< measure the memory's; false where the arms do not run on it
   std::function<std::string()> intruder;         ///< see bench::PairPlan
   bench::Limits limits;                          ///< of the workers' answers
   std::function<void(int done)> on_pair;         ///< told the number of valid pairs so far
+  /// Given all rounds so far after each one, valid or void: the place to put them on disk.
+  std::function<void(const ledger::PairsArtifact& so_far)> on_round;
   /// After a valid pair: true ends the campaign, since a verdict may be taken.
   std::function<bool(const ledger::PairsArtifact& so_far)> enough;
 };
