@@ -15,11 +15,13 @@ namespace fs = std::filesystem;
 std::set<std::string> tests_in_source() {
   std::set<std::string> out;
   const std::regex row(R"(TEST(_F|_P)?\((\w+), (\w+)\))");
-  for (const auto& entry : fs::recursive_directory_iterator(std::string(HC_SOURCE_DIR) + "/src")) {
-    if (!entry.path().string().ends_with("_test.cc")) continue;
-    const std::string text = read_file(entry.path().string()).value_or("");
-    for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it) {
-      out.insert((*it)[2].str() + "." + (*it)[3].str());
+  for (const char* folder : {"/src", "/baselines"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(std::string(HC_SOURCE_DIR) + folder)) {
+      if (!entry.path().string().ends_with("_test.cc")) continue;
+      const std::string text = read_file(entry.path().string()).value_or("");
+      for (std::sregex_iterator it(text.begin(), text.end(), row), end; it != end; ++it) {
+        out.insert((*it)[2].str() + "." + (*it)[3].str());
+      }
     }
   }
   return out;
