@@ -180,7 +180,10 @@ TEST_F(Climbing, TheRoundsOfARunKilledInTheMiddleAreKept) {
   const Json json = parse_json(read_file(kept).value_or("")).value_or(Json::object());
   ASSERT_TRUE(json.contains("pairs")) << kept;
   ASSERT_FALSE(json["pairs"].empty());
-  EXPECT_EQ(json["pairs"][0].value("rule", ""), "run_killed");
+  // a restless machine may have voided the round before the kill did
+  const std::string rule = json["pairs"][0].value("rule", "");
+  EXPECT_TRUE(rule == "run_killed" || rule == "canary") << rule;
+  EXPECT_FALSE(json["pairs"][0].value("valid", true));
   EXPECT_FALSE(json["pairs"][0]["readings"].empty());
   EXPECT_EQ(run("check").exit_code, second.exit_code);
 }
