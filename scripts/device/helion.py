@@ -5,7 +5,9 @@
 
 Variants are taken one after the other, each to its confirmed pairs, as far as the time goes; a second call with the same --work goes
 on where the first one ended. At the end the task with the cute backend is asked for one variant, so that its refusal, if it
-refuses, is on record. Everything lands in OUT/helion.tar.xz, whatever happened. --site is a folder with the Python packages.
+refuses, is on record; --cute-task "" leaves that out. Another --task needs a --work of its own, such as
+--task tasks/softmax-peers.toml --cute-task "" --work /tmp/hillclimb-peers --variants "sm2 sm8". Everything lands in
+OUT/helion.tar.xz, whatever happened. --site is a folder with the Python packages.
 """
 
 import argparse
@@ -21,7 +23,8 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PRELOADED = ("torch", "triton", "torch._dynamo", "torch._inductor.compile_fx", "liger_kernel.ops.softmax", "quack.softmax")
+PRELOADED = ("torch", "triton", "torch._dynamo", "torch._inductor.compile_fx", "liger_kernel.ops.softmax", "quack.softmax",
+             "cudnn")
 BEGAN = time.monotonic()
 
 
@@ -40,9 +43,11 @@ class Run:
         self.work.mkdir(parents=True, exist_ok=True)
         self.deadline = BEGAN + options.budget_s
         self.log = open(self.work / "log.txt", "a")
+        site = pathlib.Path(options.site)
+        packages = [str(f) for f in (site, *sorted(site.glob("nvidia_cutlass_dsl/*_packages")), ROOT / "baselines" / "python")]
         self.environment = {
             **os.environ,
-            "PYTHONPATH": f"{options.site}:{ROOT / 'baselines' / 'python'}",
+            "PYTHONPATH": ":".join(packages),
             "HILLCLIMB_TIMER": str(pathlib.Path(options.build, "libhillclimb_timer.so").resolve()),
             "HILLCLIMB_CACHE": str(self.work / "cache"),
             "XDG_STATE_HOME": str(self.work / "state"),
@@ -136,7 +141,8 @@ def campaign(run):
     """Variants until the time is over, then the other backend, the verdict and the report."""
     options = run.options
     artifacts = run.work / "artifacts"
-    longest, reserve = 60.0, 20 if (run.work / "cute" / "goal.json").exists() else 75
+    asks_cute = bool(options.cute_task) and not (run.work / "cute" / "goal.json").exists()
+    longest, reserve = 60.0, 75 if asks_cute else 20
     for name in options.variants.split():
         if (run.work / f"done-{name}").exists():
             continue
@@ -148,7 +154,7 @@ def campaign(run):
             say("no goal came of it; stopping here")
             return
         longest = max(longest, time.monotonic() - begun)
-    if not (run.work / "cute" / "goal.json").exists() and run.left() > 40:
+    if asks_cute and run.left() > 40:
         run.command(run.program, "start", options.cute_task, "--variant", "sm4", "--artifacts", str(run.work / "cute"),
                     limit_s=max(30, run.left() - 20))
     for folder in (artifacts, run.work / "cute"):
@@ -165,7 +171,7 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--work", default="/tmp/hillclimb-helion", help="kept between calls")
     parser.add_argument("--task", default="tasks/helion-softmax.toml")
-    parser.add_argument("--cute-task", default="tasks/helion-cute-softmax.toml")
+    parser.add_argument("--cute-task", default="tasks/helion-cute-softmax.toml", help="empty: none")
     parser.add_argument("--variants", default="sm4 sm1 sm2 sm3 sm5 sm6 sm8 sm7")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--budget-s", type=float, default=540)
