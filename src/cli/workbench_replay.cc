@@ -17,13 +17,6 @@ const ledger::Arm* candidate_arm(const ledger::PairsArtifact& artifact) {
   return nullptr;
 }
 
-bool same_machine(const ledger::PairsArtifact& a, const ledger::PairsArtifact& b) {
-  for (const char* key : {"gpu_uuid", "uuid", "gpu", "cpu", "cores"}) {
-    if (ledger::fact(a.machine, key) != ledger::fact(b.machine, key)) return false;
-  }
-  return true;
-}
-
 constexpr size_t kPairsToSpeak = 6;  ///< that all of them lie below a true lower bound happens once in 64 times
 
 /// The largest ratio that any single pair showed; needs no bound and no mode.
@@ -102,9 +95,9 @@ Result<Replay> Workbench::replay(const std::string& object) {
     const ledger::Comparison before = ledger::compare_pairs(ledger::pair_times(stored, name), rules);
     const std::vector<ledger::PairTimes> pairs = ledger::pair_times(fresh, name);
     const ledger::Comparison now = ledger::compare_pairs(pairs, rules);
-    out.baselines.push_back(
-        {name, before, now,
-         disagreement(before, now, pairs, rules.limit, lock_.criteria.margin, same_machine(stored, fresh))});
+    out.baselines.push_back({name, before, now,
+                             disagreement(before, now, pairs, rules.limit, lock_.criteria.margin,
+                                          ledger::other_device(stored, fresh).empty())});
   }
   return out;
 }

@@ -74,15 +74,50 @@ class GoalMovesTest : public ::testing::Test {
   template <typename Edit>
   std::string attempt(const FakeShape& of, Edit edit, Purpose purpose = Purpose::attempt) {
     ledger::Store s = store();
-    const int64_t open = s.run_open("r1", std::string(purpose_name(purpose)), of.name, "edited").value();
-    ledger::PairsArtifact a = ledger::testing::fake_pairs(of, purpose, open);
+    ledger::PairsArtifact a = ledger::testing::fake_pairs(of, purpose, -1);
+    if (purpose == Purpose::attempt) a.arms[0].source_sha256 = ledger::testing::hash_of("edited source");
     edit(&a);
-    const std::string id = s.put("r1", a.name, to_json(a), of.name, open).value();
-    EXPECT_TRUE(s.run_close(open, "done").ok());
+    const std::string subject = ledger::candidate_subject(a.arms[0].source_sha256, a.arms[0].config);
+    a.open_seq = s.run_open("r1", std::string(purpose_name(purpose)), of.name, subject).value();
+    const std::string id = s.put("r1", a.name, to_json(a), of.name, a.open_seq).value();
+    EXPECT_TRUE(s.run_close(a.open_seq, "done").ok());
     return id;
   }
   std::string attempt(const FakeShape& of) {
     return attempt(of, [](ledger::PairsArtifact*) {});
+  }
+
+  /// What `goal block` refuses for a reason, the checker refuses for the same one when goal file and ledger say it.
+  void refuse(const std::vector<std::string>& ids, const std::string& why,
+              const std::string& question = "may the frontend be changed?") {
+    const Status status = block(ids, question);
+    ASSERT_FALSE(status.ok()) << why;
+    EXPECT_NE(status.error().message.find(why), std::string::npos) << status.error().message;
+    const Goal honest = read_goal(artifacts_).value();
+    forge_block(ids, question);
+    const ledger::CheckReport report = check();
+    EXPECT_EQ(report.exit_code, ledger::kExitBroken) << why << report.text;
+    EXPECT_NE(report.text.find("the status is blocked, but"), std::string::npos) << why << report.text;
+    EXPECT_NE(report.text.find(why), std::string::npos) << report.text;
+    ASSERT_TRUE(write_goal(artifacts_, honest).ok());
+    decide("running", "");
+  }
+  /// Writes past `goal block`: the goal file by hand, the ledger by a script with the writer's rights.
+  void forge_block(const std::vector<std::string>& ids, const std::string& question) {
+    Goal goal = read_goal(artifacts_).value();
+    goal.status = "blocked";
+    goal.question_for_user = question;
+    goal.status_evidence = ids;
+    ASSERT_TRUE(write_goal(artifacts_, goal).ok());
+    decide("blocked: " + question, ids.empty() ? "" : ids.front());
+  }
+  void decide(const std::string& note, const std::string& object) {
+    ledger::LedgerLine line;
+    line.kind = "status";
+    line.run = "r1";
+    line.note = note;
+    line.object = object;
+    ASSERT_TRUE(store().append(std::move(line)).ok());
   }
 
   std::string folder_, artifacts_, anchor_;
@@ -133,15 +168,15 @@ TEST_F(GoalMovesTest, AHandEditedKernelAtParityRefusesTheBlockAndBecomesTheNextP
 
 TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
   const ledger::Goal goal = read_goal(artifacts_).value();
-  const auto refuse = [&](const std::vector<std::string>& ids, const std::string& why) {
-    const Status status = block(ids);
-    ASSERT_FALSE(status.ok()) << why;
-    EXPECT_NE(status.error().message.find(why), std::string::npos) << status.error().message;
-  };
   refuse({}, "no hand-edited kernel");
   refuse({goal.shapes[2].evidence[0]}, "only a hand-edited kernel");
-  refuse({goal.lock}, "");
-  refuse({std::string(64, 'a')}, "names no object");
+  for (const std::string& nothing : {goal.lock, std::string(64, 'a')}) {
+    EXPECT_FALSE(block({nothing}).ok());
+    forge_block({nothing}, "may the frontend be changed?");
+    EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+    ASSERT_TRUE(write_goal(artifacts_, goal).ok());
+    decide("running", "");
+  }
   refuse({attempt(shape("bad", 0.8, 22))}, "the worst failing variant is worse");
   FakeShape few = shape("worse", 0.97, 23);
   few.sigma = 0.05;
@@ -156,23 +191,86 @@ TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
   refuse({attempt(
              shape("worse", 0.9, 27), [](ledger::PairsArtifact* a) { set_back(a, "onednn"); }, Purpose::ablate)},
          "no hand-edited kernel");
+  refuse({attempt(shape("worse", 0.9, 28),
+                  [](ledger::PairsArtifact* a) {
+                    a->arms[0].source_sha256 = ledger::testing::hash_of("hillclimb source");
+                  })},
+         "nothing in it was edited by hand");
+  refuse({attempt(shape("worse", 0.9, 29), [](ledger::PairsArtifact* a) { a->timer = "event/back-to-back"; })},
+         "was timed as event/back-to-back");
+  refuse({attempt(shape("worse", 0.9, 31),
+                  [](ledger::PairsArtifact* a) { a->machine.emplace_back("gpu uuid", "GPU-of-somebody"); })},
+         "another device");
+  refuse({attempt(shape("worse", 0.9, 32),
+                  [](ledger::PairsArtifact* a) {
+                    a->arms[1].name = "another";
+                    for (auto& pair : a->pairs)
+                      for (auto& r : pair.readings) r.arm = r.arm == "onednn" ? "another" : r.arm;
+                  })},
+         "does not measure onednn");
   EXPECT_EQ(check().status, "running");
+}
+
+TEST_F(GoalMovesTest, AnAttemptOfAnEarlierGoalIsNone) {
+  const std::string id = attempt(shape("worse", 0.9, 20));
+  const Goal goal = read_goal(artifacts_).value();
+  {
+    ledger::Store s = store();
+    ledger::LedgerLine line;
+    line.kind = "goal";
+    line.run = "r1";
+    line.object = goal.lock;
+    line.name = "r1/goal.lock.json";
+    ASSERT_TRUE(s.append(std::move(line)).ok());
+    // the shapes' evidence is measured under the new goal
+    for (const char* name : {"good", "bad", "worse"}) {
+      const FakeShape again = shape(name,
+                                    name == std::string("good")  ? 1.05
+                                    : name == std::string("bad") ? 0.9
+                                                                 : 0.8,
+                                    60);
+      const Result<ledger::VariantVerdict> updated = update_shape(s, name, {ledger::testing::confirm_shape(s, again)});
+      ASSERT_TRUE(updated.ok()) << updated.error().message;
+    }
+  }
+  refuse({id}, "was measured before the goal was made");
+}
+
+TEST_F(GoalMovesTest, ABlockWhoseKernelReachedParityLaterIsBroken) {
+  ASSERT_TRUE(block({attempt(shape("worse", 0.9, 20))}).ok());
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet);
+  attempt(shape("worse", 1.05, 21));
+  EXPECT_EQ(check().exit_code, ledger::kExitBroken);
+  EXPECT_NE(check().text.find("reaches parity"), std::string::npos) << check().text;
+  ledger::Store s = store();
+  ASSERT_TRUE(resume_goal(s, "make it a pass").ok());
+  EXPECT_EQ(check().exit_code, ledger::kExitUnmet) << check().text;
+}
+
+TEST_F(GoalMovesTest, AnUndecidedWorstVariantIsNoneToBlockOn) {
+  {
+    ledger::Store s = store();
+    for (const char* name : {"bad", "worse"}) ASSERT_TRUE(mark_stale(s, name, "the compiler changed").ok());
+  }
+  refuse({attempt(shape("worse", 0.9, 20))}, "noise on the machine is a reason to pause");
 }
 
 TEST_F(GoalMovesTest, AnUnannouncedAttemptIsNone) {
   std::string id;
   {
     ledger::Store s = store();
-    const ledger::PairsArtifact a = ledger::testing::fake_pairs(shape("worse", 0.9, 30), Purpose::attempt, -1);
+    ledger::PairsArtifact a = ledger::testing::fake_pairs(shape("worse", 0.9, 30), Purpose::attempt, -1);
+    a.arms[0].source_sha256 = ledger::testing::hash_of("edited source");
     id = s.put("r1", a.name, to_json(a), "worse", -1).value();
   }
-  EXPECT_NE(block({id}).error().message.find("not announced"), std::string::npos);
+  refuse({id}, "not announced");
 }
 
 TEST_F(GoalMovesTest, BlockNeedsAQuestion) {
   const std::string id = attempt(shape("worse", 0.9, 20));
-  EXPECT_FALSE(block({id}, "").ok());
-  EXPECT_FALSE(block({id}, "it is inherent overhead").ok());
+  refuse({id}, "a concrete question for the owner is needed", "");
+  refuse({id}, "a concrete question for the owner is needed", "it is inherent overhead");
+  refuse({id}, "a concrete question for the owner is needed", " ? ");
   EXPECT_TRUE(block({id}).ok());
 }
 
@@ -209,11 +307,6 @@ TEST_F(GoalMovesTest, ATunedBaselineIsAblatedFirst) {
         Purpose::ablate);
   };
   const auto as_it_is = [](ledger::PairsArtifact*) {};
-  const auto refuse = [&](const std::vector<std::string>& ids, const std::string& why) {
-    const Status status = block(ids);
-    ASSERT_FALSE(status.ok()) << why;
-    EXPECT_NE(status.error().message.find(why), std::string::npos) << status.error().message;
-  };
   const std::string too_early = attempt(shape("worse", 0.9, 41));
   refuse({too_early}, "has a tuned config of its own: an ablation");
   // ablations of the wrong kind

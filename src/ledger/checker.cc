@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "ledger/block.h"
 #include "ledger/check_text.h"
 #include "ledger/ledger_line.h"
 
@@ -337,36 +338,14 @@ void check_geomean(Check& c) {
   c.report.geomean = geomean(comparisons, c.lock.criteria.alpha);
 }
 
-/// Whether a `try` of the worst failing variant backs the status `blocked`; the reason if not.
-std::string block_doubt(Check& c, Evidence& evidence) {
-  if (c.goal.question_for_user.empty()) return "blocked needs a question in question_for_user";
-  const auto worst = std::find_if(c.report.variants.begin(), c.report.variants.end(),
-                                  [](const VariantVerdict& v) { return v.verdict != Verdict::pass; });
-  if (worst == c.report.variants.end()) return "no variant fails";
-  std::vector<std::string> faults;
-  for (const std::string& id : c.goal.status_evidence) {
-    const PairsArtifact* a = evidence.pairs(id, &faults);
-    if (!a || a->purpose != Purpose::attempt || a->variant != worst->name || !invalidities(*a, c.lock).empty())
-      continue;
-    CompareRules rules{worst->limit, c.lock.criteria.alpha, c.lock.criteria.rate_tolerance};
-    const Comparison comparison = compare_pairs(pair_times(*a, worst->best_baseline), rules);
-    if (comparison.verdict == Verdict::fail) return "";
-    if (comparison.verdict == Verdict::pass)
-      return fmt::format("the hand-edited kernel of {} reaches parity: that is the next pass", worst->name);
-  }
-  for (std::string& fault : faults) c.broken(std::move(fault));
-  return fmt::format("no hand-edited kernel of {}, the worst variant, was shown to fall short of {}", worst->name,
-                     worst->best_baseline);
-}
-
 void check_status(Check& c, Evidence& evidence) {
   const std::string& status = c.goal.status;
   if (const std::string doubt = status_disagreement(c.view, c.goal); !doubt.empty()) c.broken(doubt);
   if (status == "paused" && c.goal.paused_reason.empty()) {
     c.broken("the status is paused without the owner's words in paused_reason");
   } else if (status == "blocked") {
-    const std::string doubt = block_doubt(c, evidence);
-    if (!doubt.empty()) c.broken("the status is blocked, but " + doubt);
+    const BlockRuling ruling = rule_on_block(evidence, c.lock, c.goal, c.report.variants);
+    if (!ruling.doubt.empty()) c.broken("the status is blocked, but " + ruling.doubt);
   } else if (status == "met" && !c.report.met) {
     c.broken("the goal file says met, the evidence does not");
   } else if (status != "running" && status != "paused" && status != "met") {

@@ -202,8 +202,15 @@ TEST_F(CheckerTest, PausedNeedsWordsAndBlockedNeedsEvidence) {
   expect_broken("no hand-edited kernel of a, the worst variant, was shown to fall short of onednn");
   {
     Store store = Store::open(artifacts_, anchor_).value();
-    const PairsArtifact a = testing::fake_pairs({.name = "a", .ratio = 0.95, .seed = 5}, Purpose::attempt, 0);
-    goal.status_evidence = {store.put("r1", "try-a", to_json(a), "a", -1).value()};
+    PairsArtifact a = testing::fake_pairs({.name = "a", .ratio = 0.95, .seed = 5}, Purpose::attempt, -1);
+    a.arms[0].source_sha256 = testing::hash_of("edited source");
+    goal.status_evidence = {store.put("r1", "unannounced-try-a", to_json(a), "a", -1).value()};
+    write_goal(to_json(goal));
+    expect_broken("r1/try-a was not announced in the ledger before it ran");
+    const std::string subject = candidate_subject(a.arms[0].source_sha256, a.arms[0].config);
+    a.open_seq = store.run_open("r1", "try", "a", subject).value();
+    goal.status_evidence = {store.put("r1", "try-a", to_json(a), "a", a.open_seq).value()};
+    ASSERT_TRUE(store.run_close(a.open_seq, "done").ok());
   }
   write_goal(to_json(goal));
   expect_broken("the ledger has no such decision");

@@ -51,56 +51,6 @@ struct Case {
   std::vector<Item> confirming, nominating;
 };
 
-/// The announcement of a measurement must stand before it, with the same purpose and subject.
-void check_announcement(Case& c, const Item& item) {
-  const LedgerLine* listed = c.evidence.listing(item.id);
-  const PairsArtifact& a = *item.artifact;
-  const auto& lines = c.evidence.view().lines;
-  const bool in_range = a.open_seq >= 0 && a.open_seq < listed->seq;
-  const LedgerLine* open = in_range ? &lines[static_cast<size_t>(a.open_seq)] : nullptr;
-  if (!open || open->kind != "run_open" || listed->opens != a.open_seq) {
-    c.verdict.broken.push_back(fmt::format("{}/{} was not announced in the ledger before it ran", a.run, a.name));
-  } else if (open->purpose != purpose_name(a.purpose) || open->variant != a.variant || open->subject != item.subject) {
-    c.verdict.broken.push_back(
-        fmt::format("{}/{} is not what ledger line {} announced (purpose, variant or candidate differ)", a.run, a.name,
-                    open->seq + 1));
-  }
-}
-
-/// A run gives one measurement, before it ends; what stands behind its end, or beside another one, was put there later.
-void check_run_of(Case& c, const Item& item) {
-  const LedgerLine* listed = c.evidence.listing(item.id);
-  const PairsArtifact& a = *item.artifact;
-  std::vector<std::string> ignored;
-  for (const LedgerLine& line : c.evidence.view().lines) {
-    if (line.opens != a.open_seq || a.open_seq < 0) continue;
-    if (line.kind == "run_close" && line.seq < listed->seq) {
-      c.verdict.broken.push_back(fmt::format("{}/{} was listed after its run had ended", a.run, a.name));
-    }
-    if (line.kind != "object" || line.object == item.id) continue;
-    const PairsArtifact* other = c.evidence.pairs(line.object, &ignored);
-    const bool counts =
-        other && std::any_of(other->pairs.begin(), other->pairs.end(), [](const Pair& pair) { return pair.valid; });
-    if (counts) {
-      c.verdict.broken.push_back(fmt::format("{}/{} and {}/{} are two measurements of one announced run", a.run, a.name,
-                                             other->run, other->name));
-    }
-  }
-}
-
-/// A measurement that names a lock was made under the goal's present lock or one that was amended into it.
-void check_lock_of(Case& c, const PairsArtifact& a) {
-  if (a.lock.empty()) return;
-  bool known = false;
-  for (const LedgerLine& line : c.evidence.view().lines) {
-    if (line.kind == "goal") known = false;
-    known = known || ((line.kind == "goal" || line.kind == "amend") && line.object == a.lock);
-  }
-  if (!known) {
-    c.verdict.broken.push_back(fmt::format("{}/{} was measured under the lock of another goal", a.run, a.name));
-  }
-}
-
 void load(Case& c, const std::vector<std::string>& ids) {
   std::set<std::string> seen;
   for (const std::string& id : ids) {
@@ -120,9 +70,8 @@ void load(Case& c, const std::vector<std::string>& ids) {
     const Arm* candidate = candidate_of(*a);
     if (!faults.empty() || !candidate) continue;
     const Item item{id, a, candidate_subject(candidate->source_sha256, candidate->config)};
-    check_announcement(c, item);
-    check_run_of(c, item);
-    check_lock_of(c, *a);
+    const std::vector<std::string> unannounced = announcement_faults(c.evidence, id, *a);
+    c.verdict.broken.insert(c.verdict.broken.end(), unannounced.begin(), unannounced.end());
     (a->purpose == Purpose::confirm ? c.confirming : c.nominating).push_back(item);
   }
 }

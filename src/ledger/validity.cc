@@ -182,6 +182,9 @@ std::vector<std::string> invalidities(const PairsArtifact& a, const Lock& lock) 
   if (a.task != lock.task) out.push_back(fmt::format("{} is of the task {}, not of {}", where, a.task, lock.task));
   const auto locked = std::find_if(lock.variants.begin(), lock.variants.end(),
                                    [&](const LockedVariant& v) { return v.name == a.variant; });
+/// Facts that say which device it was.
+constexpr std::string_view kDeviceFacts[] = {"gpu uuid", "cpu", "cores"};
+
   if (locked == lock.variants.end()) {
     out.push_back(fmt::format("{} is of the variant {}, which the lock does not have", where, a.variant));
   } else if (locked->hash != a.variant_hash) {
@@ -255,3 +258,11 @@ double arm_seconds(const PairsArtifact& a, const std::string& arm) {
 }
 
 }  // namespace hc::ledger
+std::string other_device(const PairsArtifact& a, const PairsArtifact& b) {
+  for (const std::string_view key : kDeviceFacts) {
+    const std::string left = fact(a.machine, key), right = fact(b.machine, key);
+    if (left != right) return fmt::format("{} \"{}\" and \"{}\"", key, left, right);
+  }
+  return "";
+}
+
