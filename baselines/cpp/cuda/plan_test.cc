@@ -136,6 +136,7 @@ TEST(Absent, libraries_and_headers_say_how_to_get_them) {
   ASSERT_FALSE(headers.ok());
   EXPECT_NE(headers.error().help.find("pip install nvidia-cutlass"), std::string::npos);
   EXPECT_NE(include_options(cub_family(), nowhere).error().help.find("nvidia-cuda-cccl"), std::string::npos);
+  EXPECT_NE(cudnn_version(nowhere).error().help.find("pip install nvidia-cudnn-cu13"), std::string::npos);
   EXPECT_NE(cublaslt_version(nowhere).error().help.find("pip install nvidia-cublas"), std::string::npos);
 }
 

@@ -53,6 +53,7 @@ Result<Ways> build(const SubjectRequest& request, const BuildRequest& parts) {
   if (request.implementation == "cublaslt") return cublaslt_ways(parts);
   if (request.implementation == "cubin") return cubin_ways(request.manifest, parts);
   if (request.implementation == "memcpy") return memcpy_ways(parts);
+  if (request.implementation == "cudnn-cpp") return cudnn_ways(parts);
   return unknown(request.implementation);
 }
 
@@ -78,7 +79,8 @@ double median_seconds(const Device& device, Way* way, int64_t launches, double w
 }  // namespace
 
 const std::vector<std::string>& implementation_names() {
-  static const std::vector<std::string> kNames = {"cuda-cpp", "cute-cpp", "cub", "cublaslt", "memcpy", "cubin"};
+  static const std::vector<std::string> kNames = {"cuda-cpp",  "cute-cpp", "cub",  "cublaslt",
+                                                  "cudnn-cpp", "memcpy",   "cubin"};
   return kNames;
 }
 
@@ -91,6 +93,7 @@ Result<std::string> availability(const std::string& implementation, const Places
   if (implementation == "cublaslt") return cublaslt_version(places);
   for (const std::string& name : implementation_names()) {
     if (name == implementation) return std::string("1");
+  if (implementation == "cudnn-cpp") return cudnn_version(places);
   }
   return unknown(implementation);
 }

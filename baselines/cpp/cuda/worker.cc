@@ -158,6 +158,7 @@ Result<Json> Worker::prepare(const Json& json) {
   if (!request.save.empty() && request.pinned.is_null()) return refusal("`save` needs a pinned `config`");
   slots_.erase(common.slot);
   HC_TRY(open());
+  if (!common.config.empty()) request.pinned = parse_json(common.config).value_or(Json(common.config));
   std::unique_ptr<Subject> made = HC_TRY(Subject::make(*device_, places_, cache_, request));
   Json reply{{"implementation", common.implementation},
              {"version", made->ways().version},

@@ -119,7 +119,7 @@ class Worker:
         moved += sum(t.numel() * t.element_size() for t in subject.outputs())
         self.subjects[request.get("slot", "main")] = (subject, request, args)
         forked = f"; forked by a server that had imported {IMPORTED[0]}" if IMPORTED else ""
-        reply = {"tune": subject.tune} if subject.tune else {}
+        reply = {name: value for name, value in (("tune", subject.tune), ("search", subject.search)) if value}
         return {
             **reply,
             "implementation": implementation,

@@ -12,6 +12,7 @@ import unittest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+FAKES = os.environ.get("HILLCLIMB_FAKE_LIBRARIES")
 HELLO = {"op": "hello", "protocol": 1, "discover": True}
 BYE = {"op": "bye"}
 
@@ -75,6 +76,82 @@ class Installed(unittest.TestCase):
         self.assertIn("`dance`", replies[4]["message"])
         self.assertFalse(replies[5]["ok"])
         self.assertTrue(replies[6]["ok"])
+
+
+# Every layout on rows of 33 numbers, then one that the library refuses.
+SOFTMAX = """
+import array, ctypes, json, math, random
+from hillclimb_worker import cudnn_library as library
+rows, columns = 5, 33
+draw = random.Random(1)
+x, dy = (array.array("f", (draw.gauss(0, 1) for _ in range(rows * columns))) for _ in "xd")
+at = lambda a: a.buffer_info()[0]
+worst = 0
+for layout in library.LAYOUTS:
+    y, dx = array.array("f", [math.nan] * len(x)), array.array("f", [math.nan] * len(x))
+    made = library.Softmax(layout, rows, columns, "float32", None)
+    made.forward(at(x), at(y))
+    made.backward(at(dy), at(y), at(dx))
+    for r in range(0, len(x), columns):
+        powers = [math.exp(v) for v in x[r:r + columns]]
+        want = [p / sum(powers) for p in powers]
+        along = sum(w * d for w, d in zip(want, dy[r:r + columns]))
+        for i in range(columns):
+            worst = max(worst, abs(y[r + i] - want[i]), abs(dx[r + i] - want[i] * (dy[r + i] - along)))
+try:
+    library.Softmax("instance, row in C", rows, columns, "float16", None)
+    refusal = ""
+except library.CudnnError as error:
+    refusal = str(error)
+print(json.dumps([worst, library.load().cudnnGetVersion(), refusal]))
+"""
+
+
+class CudnnLibrary(unittest.TestCase):
+    """cuDNN's softmax through ctypes, without a GPU and without PyTorch."""
+
+    def softmax(self, **environment):
+        """What the script prints."""
+        environment = {**os.environ, "PYTHONPATH": str(PACKAGE), **environment}
+        return subprocess.run([sys.executable, "-B", "-c", SOFTMAX], capture_output=True, text=True, env=environment, timeout=60)
+
+    @unittest.skipUnless(FAKES, "HILLCLIMB_FAKE_LIBRARIES names no folder with the stand-in of cuDNN")
+    def test_every_layout_gives_the_softmax_and_its_gradient(self):
+        """Against the definition; the arguments arrive at their places."""
+        done = self.softmax(LD_LIBRARY_PATH=FAKES)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        worst, version, refusal = json.loads(done.stdout)
+        self.assertLess(worst, 1e-6)
+        self.assertEqual(version, 90000)
+        self.assertEqual(refusal, "cudnnSetTensor4dDescriptor: CUDNN_STATUS_OF_THE_STAND_IN")
+
+
+class Choice(unittest.TestCase):
+    """Among several ways to do a call."""
+
+    def test_the_fastest_way_is_taken_and_a_pinned_one_again(self):
+        """A reported config pins the same way; one that is not there is refused by name, and ways that fail are left out."""
+        sys.path.insert(0, str(PACKAGE))
+        from hillclimb_worker import adaptors
+
+        def broken():
+            raise RuntimeError("too wide")
+
+        ways, real = {"slow": lambda: 0.2, "fast": lambda: 0.1, "broken": broken}, adaptors.milliseconds
+        adaptors.milliseconds = lambda launch: launch()
+        try:
+            name, search = adaptors.choose(ways, None, True)
+            self.assertEqual((name, search["milliseconds"]), ("fast", {"slow": 0.2, "fast": 0.1}))
+            self.assertIn("too wide", search["left_out"]["broken"])
+            self.assertEqual(adaptors.choose(ways, {"config": "slow"}, True), ("slow", None))
+            self.assertEqual(adaptors.choose(ways, None, False), ("slow", None))
+            with self.assertRaisesRegex(adaptors.Unsupported, "no config 'none'; there are slow, fast, broken"):
+                adaptors.choose(ways, {"config": "none"}, True)
+            with self.assertRaisesRegex(RuntimeError, "too wide"):
+                adaptors.choose({"a": broken, "b": broken}, None, True)
+        finally:
+            adaptors.milliseconds = real
+            sys.path.remove(str(PACKAGE))
 
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed: pip install torch")

@@ -29,12 +29,15 @@ class Unsupported(RuntimeError):
 class Subject:
     """Something to be measured."""
 
-    def __init__(self, launch, outputs, detail="", config=None, tune=None):
+    def __init__(self, launch, outputs, detail="", config=None, tune=None, search=None, again=None, source=None):
         self.launch = launch
         self.outputs = outputs
         self.detail = detail
         self.config = config
         self.tune = tune  # what the framework's own tuner did: cold, full, seconds, ...
+        self.search = search  # what our search among the ways did; it differs from process to process, so no part of `config`
+        self.again = again  # launch and outputs of the same on other arguments; None: build() with `config` makes them
+        self.source = source  # gives the generated Python source that runs, as text; None where there is none
 
 
 def keep(function):
@@ -49,6 +52,47 @@ def keep(function):
         return [t for t in (out if isinstance(out, (tuple, list)) else (out,)) if t is not None]
 
     return launch, outputs
+
+
+def milliseconds(launch, repetitions=20):
+    """Least time of a few launches between events, with the caches emptied by reading before each."""
+    import torch
+
+    flush = torch.ones(1 << 27, device="cuda", dtype=torch.int8)
+    least = float("inf")
+    for _ in range(repetitions):
+        flush.sum()
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        launch()
+        end.record()
+        end.synchronize()
+        least = min(least, begin.elapsed_time(end))
+    return least
+
+
+def choose(launches, pinned, timed):
+    """The way to take and what the search found: the pinned one, else the fastest where they can be timed, else the first.
+
+    `pinned` is a config as build() reported it, or None. A way that cannot be launched is left out with its error.
+    """
+    name = pinned.get("config") if isinstance(pinned, dict) else pinned
+    if name is not None:
+        if name not in launches:
+            raise Unsupported(f"there is no config {name!r}; there are {', '.join(launches)}")
+        return name, None
+    if not timed or len(launches) == 1:
+        return next(iter(launches)), None
+    times, left_out, last = {}, {}, None
+    for way, launch in launches.items():
+        try:
+            launch()
+            times[way] = milliseconds(launch)
+        except Exception as error:
+            left_out[way], last = f"{type(error).__name__}: {error}"[:300], error
+    if not times:
+        raise last
+    return min(times, key=times.get), {"milliseconds": times, "left_out": left_out}
 
 
 def module_of(implementation):

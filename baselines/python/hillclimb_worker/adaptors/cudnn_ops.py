@@ -1,16 +1,19 @@
-"""cuDNN's graph API (nvidia-cudnn-frontend): the norms, forward and backward."""
+"""cuDNN: norms and attention through its graph API (nvidia-cudnn-frontend), softmax through its C interface."""
 
 import torch
 
-from . import Subject, Unsupported
+from .. import cudnn_library
+from . import Subject, Unsupported, choose
 
-NAMES = {"cudnn": "cuDNN graph API"}
+NAMES = {"cudnn": "cuDNN"}
 
 
 def version():
-    """Front end and library."""
-    import cudnn
-
+    """Front end and library; softmax needs the library alone."""
+    try:
+        import cudnn
+    except ImportError:
+        return f"no frontend, cudnn {cudnn_library.load().cudnnGetVersion()}"
     return f"frontend {cudnn.__version__}, cudnn {cudnn.backend_version()}"
 
 
@@ -43,6 +46,10 @@ class Graph:
     def per_row(self, name, t):
         """A number per row."""
         return self._add(name, t.reshape(-1, 1, 1, 1), [t.numel(), 1, 1, 1], [1, 1, 1, 1])
+
+    def as_is(self, name, t):
+        """A tensor of four dimensions with its own strides."""
+        return self._add(name, t, list(t.shape), list(t.stride()))
 
     def scalar(self, name, value):
         """A number given by value."""
@@ -116,7 +123,47 @@ def backward(dy, x, w, rstd, mean=None):
     return g.build(), lambda: outputs
 
 
+def attention(q, k, v, causal=False):
+    """The forward pass without statistics; groups of query heads share keys and values where there are fewer of those."""
+    g, out = Graph(), torch.empty_like(q)
+    node, _ = g.graph.sdpa(
+        name="sdpa", q=g.as_is("q", q), k=g.as_is("k", k), v=g.as_is("v", v), attn_scale=q.size(-1) ** -0.5,
+        use_causal_mask=bool(causal), generate_stats=False,
+    )
+    node.set_dim(list(out.shape)).set_stride(list(out.stride()))
+    g.output(node, out)
+    return g.build(), lambda: [out]
+
+
+def softmaxes(like, launch):
+    """Launches by layout, each with a descriptor and a handle of its own; `launch` makes one of them."""
+    columns, dtype = like.size(-1), str(like.dtype).removeprefix("torch.")
+    if dtype not in cudnn_library.TYPES or not like.is_contiguous():
+        raise Unsupported(f"cuDNN's softmax is asked for contiguous rows of {', '.join(cudnn_library.TYPES)}, not {like.dtype}")
+    stream = torch.cuda.current_stream().cuda_stream
+
+    def way(layout):
+        return launch(cudnn_library.Softmax(layout, like.numel() // columns, columns, dtype, stream))
+
+    return {layout: way(layout) for layout in cudnn_library.LAYOUTS}
+
+
+def softmax(x):
+    """Launches by layout, and the outputs."""
+    y = torch.empty_like(x)
+    return softmaxes(x, lambda library: lambda: library.forward(x.data_ptr(), y.data_ptr())), lambda: [y]
+
+
+def softmax_bwd(dy, y):
+    """Launches by layout, and the outputs."""
+    dx = torch.empty_like(y)
+    return softmaxes(y, lambda library: lambda: library.backward(dy.data_ptr(), y.data_ptr(), dx.data_ptr())), lambda: [dx]
+
+
+SEARCHED = {f.__name__: f for f in (softmax, softmax_bwd)}
 TABLE = {
+    **SEARCHED,
+    "attention": attention,
     "rms_norm": lambda x, w, eps=1e-5: forward(x, w, None, eps, False),
     "layer_norm": lambda x, _shape, w, b, eps=1e-5: forward(x, w, b, eps, True),
     "rms_norm_bwd": lambda dy, x, w, rstd: backward(dy, x, w, rstd),
@@ -128,5 +175,8 @@ def build(implementation, operation, args, options):
     """See the package."""
     if operation not in TABLE:
         raise Unsupported(f"this adaptor has no `{operation}` of cuDNN's; it has {', '.join(sorted(TABLE))}")
-    launch, outputs = TABLE[operation](*args)
-    return Subject(launch, outputs, version())
+    made, outputs = TABLE[operation](*args)
+    if operation not in SEARCHED:
+        return Subject(made, outputs, version())
+    best, search = choose(made, options.get("config"), True)
+    return Subject(made[best], outputs, f"{version()} {best}", {"config": best}, search=search)

@@ -8,7 +8,7 @@ import torch
 import triton
 import triton.language as tl
 
-from . import Subject, Unsupported
+from . import Subject, Unsupported, choose
 
 NAMES = {"triton": "row kernels in Triton"}
 DEVICES = ("cuda", "cpu")  # on the CPU only under TRITON_INTERPRET=1, for tests
@@ -85,33 +85,10 @@ def layer_norm(x, _shape, w, b, eps=1e-5):
 TABLE = {f.__name__: f for f in (softmax, add, layer_norm)}
 
 
-def milliseconds(launch, repetitions=20):
-    """Least time of a few launches between events, with the caches emptied by reading before each."""
-    flush = torch.ones(1 << 27, device="cuda", dtype=torch.int8)
-    least = float("inf")
-    for _ in range(repetitions):
-        flush.sum()
-        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        begin.record()
-        launch()
-        end.record()
-        end.synchronize()
-        least = min(least, begin.elapsed_time(end))
-    return least
-
-
 def build(implementation, operation, args, options):
-    """See the package. options: `config` pins one ("warps=8")."""
+    """See the package. options: `config` pins one ({"config": "warps=8"})."""
     if operation not in TABLE:
         raise Unsupported(f"this adaptor has no `{operation}` in Triton; it has {', '.join(sorted(TABLE))}")
     out, launches = TABLE[operation](*args)
-    pinned = options.get("config")
-    if pinned is not None and pinned not in launches:
-        raise Unsupported(f"there is no config {pinned!r}; there are {', '.join(launches)}")
-    times = {}
-    if pinned is None and out.is_cuda:
-        for name, launch in launches.items():
-            launch()
-            times[name] = milliseconds(launch)
-    best = pinned or (min(times, key=times.get) if times else next(iter(launches)))
-    return Subject(launches[best], lambda: [out], f"triton {version()} {best}", {"config": best, "milliseconds": times})
+    best, search = choose(launches, options.get("config"), out.is_cuda)
+    return Subject(launches[best], lambda: [out], f"triton {version()} {best}", {"config": best}, search=search)
