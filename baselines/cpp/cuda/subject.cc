@@ -51,9 +51,9 @@ Diagnostic unknown(const std::string& name) {
 Result<Ways> build(const SubjectRequest& request, const BuildRequest& parts) {
   if (const Family* family = family_of(request.implementation)) return family_ways(*family, parts);
   if (request.implementation == "cublaslt") return cublaslt_ways(parts);
+  if (request.implementation == "cudnn-cpp") return cudnn_ways(parts);
   if (request.implementation == "cubin") return cubin_ways(request.manifest, parts);
   if (request.implementation == "memcpy") return memcpy_ways(parts);
-  if (request.implementation == "cudnn-cpp") return cudnn_ways(parts);
   return unknown(request.implementation);
 }
 
@@ -91,9 +91,9 @@ Result<std::string> availability(const std::string& implementation, const Places
     return family->version + " nvrtc " + nvrtc.version();
   }
   if (implementation == "cublaslt") return cublaslt_version(places);
+  if (implementation == "cudnn-cpp") return cudnn_version(places);
   for (const std::string& name : implementation_names()) {
     if (name == implementation) return std::string("1");
-  if (implementation == "cudnn-cpp") return cudnn_version(places);
   }
   return unknown(implementation);
 }

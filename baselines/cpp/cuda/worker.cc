@@ -155,10 +155,10 @@ Result<Json> Worker::prepare(const Json& json) {
     HC_TRY(options.finish(diag::Unit{}));
     if (json["options"].contains("config")) request.pinned = json["options"]["config"];
   }
+  if (!common.config.empty()) request.pinned = parse_json(common.config).value_or(Json(common.config));
   if (!request.save.empty() && request.pinned.is_null()) return refusal("`save` needs a pinned `config`");
   slots_.erase(common.slot);
   HC_TRY(open());
-  if (!common.config.empty()) request.pinned = parse_json(common.config).value_or(Json(common.config));
   std::unique_ptr<Subject> made = HC_TRY(Subject::make(*device_, places_, cache_, request));
   Json reply{{"implementation", common.implementation},
              {"version", made->ways().version},

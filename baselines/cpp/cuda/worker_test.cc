@@ -185,6 +185,33 @@ TEST(CudaWorker, every_algorithm_of_cublaslt_is_tried_and_one_can_be_pinned) {
   EXPECT_EQ(replies[5]["code"], "NotAvailable");
 }
 
+TEST(CudaWorker, every_layout_of_cudnn_is_tried_and_one_can_be_pinned_as_the_protocol_says) {
+  const Json plain{{"op", "prepare"},
+                   {"implementation", "cudnn-cpp"},
+                   {"operation", "softmax"},
+                   {"args", {"f32[5,33]"}},
+                   {"seed", 3}};
+  Json pinned = plain, unknown = plain, narrow = plain, other = plain;
+  pinned["config"] = {{"layout", "instance, row in W"}};
+  unknown["config"] = {{"layout", "diagonal"}};
+  narrow["args"] = {"f16[5,33]"};
+  other["operation"] = "copy";
+  const std::vector<Json> replies =
+      talk({kHello, plain, kCheckAll, pinned, kCheck, unknown, narrow, other, kBye}, true);
+  ASSERT_EQ(replies[1]["ok"], true) << replies[1];
+  EXPECT_EQ(replies[1]["search"]["tried"], 3);
+  EXPECT_EQ(replies[1]["version"], "90000");
+  EXPECT_EQ(replies[2]["verdict"]["wrong"], 0) << replies[2];
+  EXPECT_EQ(replies[2]["ways"]["checked"], 3);
+  EXPECT_TRUE(replies[2]["ways"]["wrong"].empty()) << replies[2];
+  ASSERT_EQ(replies[3]["ok"], true) << replies[3];
+  EXPECT_EQ(replies[3]["config"], pinned["config"]);
+  EXPECT_EQ(replies[3]["search"]["tried"], 1);
+  EXPECT_EQ(replies[4]["verdict"]["wrong"], 0);
+  for (size_t i = 5; i < 8; ++i) EXPECT_EQ(replies[i]["code"], "NotAvailable") << replies[i];
+  EXPECT_NE(replies[6]["message"].get<std::string>().find("STATUS_OF_THE_STAND_IN"), std::string::npos) << replies[6];
+}
+
 TEST(CudaWorker, a_saved_kernel_runs_in_another_process_and_a_changed_one_does_not) {
   const std::string folder = make_temp_folder("saved");
   const Json config{{"threads", 256}, {"unroll", 2}};
@@ -235,30 +262,3 @@ TEST(CudaWorker, a_kernel_that_writes_nothing_is_found_wrong) {
 
 }  // namespace
 }  // namespace hc::baselines
-TEST(CudaWorker, every_layout_of_cudnn_is_tried_and_one_can_be_pinned_as_the_protocol_says) {
-  const Json plain{{"op", "prepare"},
-                   {"implementation", "cudnn-cpp"},
-                   {"operation", "softmax"},
-                   {"args", {"f32[5,33]"}},
-                   {"seed", 3}};
-  Json pinned = plain, unknown = plain, narrow = plain, other = plain;
-  pinned["config"] = {{"layout", "instance, row in W"}};
-  unknown["config"] = {{"layout", "diagonal"}};
-  narrow["args"] = {"f16[5,33]"};
-  other["operation"] = "copy";
-  const std::vector<Json> replies =
-      talk({kHello, plain, kCheckAll, pinned, kCheck, unknown, narrow, other, kBye}, true);
-  ASSERT_EQ(replies[1]["ok"], true) << replies[1];
-  EXPECT_EQ(replies[1]["search"]["tried"], 3);
-  EXPECT_EQ(replies[1]["version"], "90000");
-  EXPECT_EQ(replies[2]["verdict"]["wrong"], 0) << replies[2];
-  EXPECT_EQ(replies[2]["ways"]["checked"], 3);
-  EXPECT_TRUE(replies[2]["ways"]["wrong"].empty()) << replies[2];
-  ASSERT_EQ(replies[3]["ok"], true) << replies[3];
-  EXPECT_EQ(replies[3]["config"], pinned["config"]);
-  EXPECT_EQ(replies[3]["search"]["tried"], 1);
-  EXPECT_EQ(replies[4]["verdict"]["wrong"], 0);
-  for (size_t i = 5; i < 8; ++i) EXPECT_EQ(replies[i]["code"], "NotAvailable") << replies[i];
-  EXPECT_NE(replies[6]["message"].get<std::string>().find("STATUS_OF_THE_STAND_IN"), std::string::npos) << replies[6];
-}
-
