@@ -317,6 +317,7 @@ Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
   rules.limit = work.variant->target * (1 - lock_.criteria.margin);
   rules.alpha = lock_.criteria.alpha / static_cast<double>(std::max<size_t>(looks.size(), 1));
   rules.rate_tolerance = lock_.criteria.rate_tolerance;
+  rules.ahead_when_slow = lock_.rules_version >= 2;
   plan.enough = [&](const ledger::PairsArtifact& so_far) {
     for (size_t i = 1; i < arms.size(); ++i) {
       const std::vector<ledger::PairTimes> times = ledger::pair_times(so_far, arms[i].arm.name);

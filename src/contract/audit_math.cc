@@ -154,12 +154,23 @@ AuditBounds audit_bounds(const std::vector<AuditRound>& rounds, double alpha) {
     if (b[i] <= border_b && c[i] <= border_c) differences.push_back(difference);
   }
   out.used = static_cast<int>(differences.size());
+  if (!rounds.empty()) {
+    out.mixture = std::exp(mixture / out.rounds);
+    std::vector<double> all_b, all_c;
+    for (const AuditRound& r : rounds) {
+      all_b.push_back(r.baseline);
+      all_c.push_back(r.candidate);
+    }
+    std::sort(all_b.begin(), all_b.end());
+    std::sort(all_c.begin(), all_c.end());
+    out.slowest = std::exp(all_b.front()) / std::exp(all_c.back());
+  }
   std::vector<double> averages;
   for (size_t i = 0; i < differences.size(); ++i) {
     for (size_t j = 0; j <= i; ++j) averages.push_back((differences[i] + differences[j]) / 2);
   }
   if (averages.empty()) {
-    out.ratio = rounds.empty() ? 0 : std::exp(mixture / out.rounds);
+    out.ratio = out.mixture;
     return out;
   }
   out.ratio = std::exp(audit_median(averages));
@@ -171,6 +182,16 @@ AuditBounds audit_bounds(const std::vector<AuditRound>& rounds, double alpha) {
   for (double& average : averages) average = -average;
   out.upper = std::exp(-counted_out(averages, static_cast<size_t>(critical)));
   return out;
+}
+
+AuditBounds audit_modes(AuditBounds bounds, double limit, double tolerance, bool* held) {
+  const double more = bounds.slow_candidate - bounds.slow_baseline;
+  *held = more > tolerance * bounds.rounds;
+  if (!*held || bounds.lower < limit || bounds.slowest < limit) return bounds;
+  *held = false;
+  if (bounds.mixture < bounds.ratio) bounds.ratio = bounds.mixture;
+  if (bounds.slowest < bounds.lower) bounds.lower = bounds.slowest;
+  return bounds;
 }
 
 }  // namespace hc::contract

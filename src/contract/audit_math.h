@@ -17,6 +17,8 @@ struct AuditBounds {
   double ratio = 0, lower = 0, upper = 0;
   int rounds = 0, used = 0;
   int slow_baseline = 0, slow_candidate = 0;
+  double mixture = 0;  ///< geometric mean of all rounds' ratios
+  double slowest = 0;  ///< the fastest baseline process over the slowest of the candidate
 };
 
 double audit_median(std::vector<double> values);
@@ -25,5 +27,8 @@ double audit_median(std::vector<double> values);
 int audit_critical(int ranks, double alpha);
 /// Drift, modes, Hodges-Lehmann estimate and bounds of the rounds at one level.
 AuditBounds audit_bounds(const std::vector<AuditRound>& rounds, double alpha);
+/// The bounds of a candidate that reaches the limit and is slow in a larger share of its processes than is tolerated:
+/// with all modes when its slowest process is ahead as well. `held` is set when it is not, which forbids a PASS.
+AuditBounds audit_modes(AuditBounds bounds, double limit, double tolerance, bool* held);
 
 }  // namespace hc::contract

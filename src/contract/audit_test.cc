@@ -32,7 +32,7 @@ TEST(AuditMath, CriticalValuesAreThoseOfTheLedger) {
 TEST(AuditMath, BoundsAreThoseOfTheLedgerOnMadeUpCampaigns) {
   const uint64_t seed = 20260101;
   ledger::testing::Noise noise(seed);
-  int split = 0, bounded = 0;
+  int split = 0, bounded = 0, by_slowest = 0, held_back = 0;
   for (int i = 0; i < 400; ++i) {
     const int pairs = 1 + static_cast<int>(noise.uniform() * 50);
     const double slow_share = i % 2 ? 0.25 : 0, drift = i % 3 ? 0 : 1e-4, sigma = i % 5 ? 0.003 : 0;
@@ -46,14 +46,19 @@ TEST(AuditMath, BoundsAreThoseOfTheLedgerOnMadeUpCampaigns) {
         return noise.normal(sigma) + drift * mid + (noise.uniform() < slow_share ? 0.05 : 0);
       };
       p.baseline = time(p.baseline_mid_s);
-      p.candidate = time(p.candidate_mid_s) - 0.01;
+      p.candidate = time(p.candidate_mid_s) - (i % 4 == 1 ? 0.1 : 0.01);  // the slow mode of 5 % leaves a lead of some
       first.push_back(p);
       second.push_back({p.baseline, p.candidate, p.baseline_mid_s, p.candidate_mid_s});
     }
     ledger::CompareRules rules;
     rules.alpha = i % 7 ? 0.05 : 0.0125;
+    rules.rate_tolerance = 0.1;
     const ledger::Comparison a = compare_pairs(first, rules);
-    const AuditBounds b = audit_bounds(second, rules.alpha);
+    bool held = false;
+    const AuditBounds b = audit_modes(audit_bounds(second, rules.alpha), rules.limit, rules.rate_tolerance, &held);
+    EXPECT_EQ(a.verdict == ledger::Verdict::pass, b.lower >= rules.limit && !held);
+    by_slowest += a.by_slowest;
+    held_back += held && b.lower >= rules.limit;
     const std::string which = fmt::format("campaign {} of seed {}", i, seed);
     EXPECT_NEAR(a.ratio, b.ratio, 1e-12) << which;
     EXPECT_NEAR(a.lcb, b.lower, 1e-12) << which;
@@ -70,6 +75,8 @@ TEST(AuditMath, BoundsAreThoseOfTheLedgerOnMadeUpCampaigns) {
   }
   EXPECT_GT(split, 50) << "the campaigns must show modes";
   EXPECT_GT(bounded, 200);
+  EXPECT_GT(by_slowest, 5) << "some must pass by their slowest process";
+  EXPECT_GT(held_back, 5) << "and some must not";
 }
 
 class Audit : public testing::Test {

@@ -390,6 +390,7 @@ TEST_F(ForgeryTest, Row23AnAmendmentCannotChangeABaselineTheLooksOrTheWork) {
   const Change changes[] = {[](ledger::Lock& l) { l.baselines[0].recipe = R"({"operation":"softmax","slow":true})"; },
                             [](ledger::Lock& l) { l.baselines[0].worker = "slow"; },
                             [](ledger::Lock& l) { l.criteria.looks = {5, 6, 7, 8, 9, 10}; },
+                            [](ledger::Lock& l) { l.rules_version = 1; },
                             [](ledger::Lock& l) { l.variants[0].work.amount *= 2; }};
   for (const Change& change : changes) {
     SetUp();

@@ -36,6 +36,7 @@ Json comparison_json(const ledger::BaselineVerdict& b) {
   out["lcb"] = b.comparison.lcb;
   out["ucb"] = std::isfinite(b.comparison.ucb) ? Json(b.comparison.ucb) : Json(nullptr);
   out["mixture_ratio"] = b.comparison.mixture_ratio;
+  out["slowest_ratio"] = b.comparison.slowest_ratio;
   out["pairs"] = b.comparison.pairs;
   out["used"] = b.comparison.used;
   out["slow_baseline"] = b.comparison.slow_baseline;

@@ -55,6 +55,7 @@ std::string weakened(const Lock& before, const Lock& now) {
   if (b.geomean_min < a.geomean_min || b.geomean_slack > a.geomean_slack) return "the geomean's minimum was lowered";
   if (b.alpha > a.alpha || b.rate_tolerance > a.rate_tolerance) return "the error level was raised";
   if (b.looks != a.looks) return "the looks were changed";
+  if (now.rules_version != before.rules_version) return "the version of the rules was changed";
   for (const LockedVariant& v : before.variants) {
     const auto it =
         std::find_if(now.variants.begin(), now.variants.end(), [&](const auto& w) { return w.name == v.name; });
@@ -109,12 +110,15 @@ void check_amendments(Check& c) {
 bool check_lock(Check& c) {
   if (!load_lock(c, c.goal.lock, &c.lock)) return false;
   const Criteria& criteria = c.lock.criteria;
-  if (c.lock.rules_version != kRulesVersion) {
-    c.broken(fmt::format("the lock was made under rules {}; this checker knows rules {}", c.lock.rules_version,
+  if (c.lock.rules_version < 1 || c.lock.rules_version > kRulesVersion) {
+    c.broken(fmt::format("the lock was made under rules {}; this checker knows rules 1 to {}", c.lock.rules_version,
                          kRulesVersion));
     return false;
   }
-  if (c.lock.rules_sha256 != rules_sha256()) {
+  if (c.lock.rules_version < kRulesVersion) {
+    c.note(fmt::format("the goal was locked under rules {} and is judged by them; the newest are rules {}",
+                       c.lock.rules_version, kRulesVersion));
+  } else if (c.lock.rules_sha256 != rules_sha256()) {
     c.note("the goal was locked by a checker built from other sources of the same rules version");
   }
   if (criteria.margin > 0.01) c.broken(fmt::format("the lock has a margin of {}; 0.01 is the widest", criteria.margin));

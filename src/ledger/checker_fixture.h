@@ -43,9 +43,11 @@ class CheckerTest : public ::testing::Test {
   }
   /// A goal whose one confirming artifact was changed before it was stored: an adversary with the writer's rights.
   void goal_with(const std::function<void(PairsArtifact&)>& change,
-                 const std::function<void(TuneRecord&)>& change_tune = {}) {
+                 const std::function<void(TuneRecord&)>& change_tune = {},
+                 const std::function<void(Lock&)>& change_lock = {}, const std::function<void(Store&)>& before = {}) {
     Store store = Store::open(artifacts_, anchor_).value();
-    const Lock lock = testing::fake_lock({"a"});
+    Lock lock = testing::fake_lock({"a"});
+    if (change_lock) change_lock(lock);
     Goal goal;
     goal.task = lock.task;
     goal.run = "r1";
@@ -55,6 +57,7 @@ class CheckerTest : public ::testing::Test {
     line.run = "r1";
     line.object = goal.lock;
     (void)store.append(line);
+    if (before) before(store);
     TuneRecord tune = testing::fake_tune("a");
     if (change_tune) change_tune(tune);
     const std::string tune_id = store.put("r1", "tune-a", to_json(tune), "a", -1).value();

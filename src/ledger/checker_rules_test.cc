@@ -108,6 +108,33 @@ TEST_F(CheckerTest, FewerPairsThanAgreedAreOpen) {
       << report.text;
 }
 
+/// Three of ten processes of the candidate in a mode that is slower, but twice as fast as the baseline.
+void slow_but_ahead(PairsArtifact& a) {
+  for (size_t k = 0; k < a.pairs.size(); ++k) {
+    for (Reading& r : a.pairs[k].readings) {
+      if (r.arm != "hillclimb") continue;
+      for (Block& block : r.blocks) block.seconds /= k % 4 == 1 ? 2 : 3;
+    }
+  }
+}
+
+TEST_F(CheckerTest, AnOftenSlowCandidateThatIsAlwaysAheadPasses) {
+  goal_with(slow_but_ahead);
+  const CheckReport report = check();
+  EXPECT_EQ(report.exit_code, kExitMet) << report.text;
+  ASSERT_EQ(report.variants.size(), 1u);
+  EXPECT_TRUE(report.variants[0].best.by_slowest);
+  EXPECT_LT(report.variants[0].ratio, 3);
+}
+
+TEST_F(CheckerTest, AGoalLockedUnderTheFirstRulesIsJudgedByThem) {
+  goal_with(slow_but_ahead, {}, [](Lock& lock) { lock.rules_version = 1; });
+  const CheckReport report = check();
+  EXPECT_EQ(report.exit_code, kExitUndecided) << report.text;
+  EXPECT_NE(report.text.find("in a slow mode in 3 of 10"), std::string::npos) << report.text;
+  EXPECT_NE(report.text.find("locked under rules 1"), std::string::npos) << report.text;
+}
+
 TEST_F(CheckerTest, StaleEvidenceDoesNotCount) {
   Goal goal = testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
   {

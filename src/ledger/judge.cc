@@ -139,6 +139,7 @@ Comparison compare_one(const Case& c, const std::vector<Item>& items, const std:
   CompareRules rules;
   rules.limit = c.variant.target * (1 - criteria.margin);
   rules.rate_tolerance = criteria.rate_tolerance;
+  rules.ahead_when_slow = c.lock.rules_version >= 2;
   const int opened = confirming ? announced(c.evidence.view(), c.variant.name, items.front().subject) : 1;
   rules.alpha = look_alpha(criteria, opened);
   if (!confirming) return compare_pairs(pairs, rules);

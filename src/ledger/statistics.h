@@ -40,6 +40,8 @@ struct CompareRules {
   double limit = 0.99;  ///< target times (1 - margin)
   double alpha = 0.05;  ///< of this look
   double rate_tolerance = 0.2;
+  /// A candidate that is often slow passes when its slowest process is ahead of the baseline's fastest (rules 2).
+  bool ahead_when_slow = true;
 };
 
 /// Level of one look of the `runs`-th confirming run: that of the first run is spread over all agreed looks, and each
@@ -53,6 +55,8 @@ struct Comparison {
   double standard_error = 0;           ///< of the log ratio
   int pairs = 0, used = 0;             ///< valid pairs, and those with both arms in their fast mode
   int slow_baseline = 0, slow_candidate = 0;
+  double slowest_ratio = 0;  ///< the baseline's fastest process over the candidate's slowest, of all pairs
+  bool by_slowest = false;   ///< often slow and judged by that: ratio and bounds are over all modes
   double alpha = 0;
   Verdict verdict = Verdict::open;
   std::string reason;  ///< why it is open

@@ -141,6 +141,38 @@ TEST(Statistics, ACandidateWithASlowModeOfItsOwnDoesNotPass) {
   EXPECT_NE(c.reason.find("slow mode"), std::string::npos) << c.reason;
 }
 
+TEST(Statistics, AnOftenSlowCandidateThatIsAheadInItsSlowModePassesWithAllOfItsModes) {
+  std::vector<PairTimes> pairs = campaign(2.9, 10, 9, 0.002, 0, 0, 0);
+  for (const size_t k : {1u, 4u, 8u}) pairs[k].candidate += std::log(2.9 / 1.95);
+  const Comparison c = compare_pairs(pairs, {});
+  EXPECT_EQ(c.verdict, Verdict::pass) << c.reason;
+  EXPECT_EQ(c.slow_candidate, 3);
+  EXPECT_TRUE(c.by_slowest);
+  EXPECT_DOUBLE_EQ(c.ratio, c.mixture_ratio) << "the fast mode alone may not stand for it";
+  EXPECT_DOUBLE_EQ(c.lcb, c.slowest_ratio);
+  EXPECT_NEAR(c.lcb, 1.95, 0.03);
+  EXPECT_GT(c.standard_error, 0.05) << "the modes are part of the uncertainty";
+
+  CompareRules before;
+  before.ahead_when_slow = false;
+  const Comparison old = compare_pairs(pairs, before);
+  EXPECT_EQ(old.verdict, Verdict::open);
+  EXPECT_NE(old.reason.find("slow mode in 3 of 10"), std::string::npos) << old.reason;
+  EXPECT_GT(old.ratio, c.ratio);
+}
+
+TEST(Statistics, OneSlowProcessBehindTheFastestBaselineIsEnoughToHoldBack) {
+  std::vector<PairTimes> pairs = campaign(2.9, 10, 9, 0.002, 0, 0, 0);
+  for (const size_t k : {1u, 4u, 8u}) pairs[k].candidate += std::log(2.9 / 1.2);
+  EXPECT_EQ(compare_pairs(pairs, {}).verdict, Verdict::pass);
+  pairs[8].candidate += std::log(1.2 / 0.98);
+  EXPECT_EQ(compare_pairs(pairs, {}).verdict, Verdict::open);
+  pairs = campaign(2.9, 10, 9, 0.002, 0, 0, 0);
+  for (const size_t k : {1u, 4u, 8u}) pairs[k].candidate += std::log(2.9 / 1.95);
+  pairs[0].baseline -= std::log(2.0);
+  EXPECT_EQ(compare_pairs(pairs, {}).verdict, Verdict::open) << "one fast process of the baseline counts as well";
+}
+
 TEST(Statistics, MorePairsAreAskedForTheNearerTheLimit) {
   const Comparison near = compare_pairs(campaign(0.992, 10, 5, 0.003, 0, 0, 0), {});
   const Comparison far = compare_pairs(campaign(1.002, 10, 5, 0.003, 0, 0, 0), {});

@@ -247,7 +247,8 @@ void row_risks(const Row& row, std::vector<std::string>* out) {
                      c.ratio));
   }
   if (c.slow_candidate > 0)
-    flag(fmt::format("the candidate was in a slow mode in {} of {} processes", c.slow_candidate, c.pairs));
+    flag(fmt::format("the candidate was in a slow mode in {} of {} processes{}", c.slow_candidate, c.pairs,
+                     c.by_slowest ? ", and is judged by its slowest against the fastest of the baseline" : ""));
   if (row.verdict.verdict == ledger::Verdict::pass && row.verdict.lcb < row.verdict.limit * (1 + kNearLimit)) {
     flag(fmt::format("it passes narrowly: the lower bound {:.4f} against {:.4f}", row.verdict.lcb, row.verdict.limit));
   }

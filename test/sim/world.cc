@@ -114,6 +114,7 @@ Machine::Machine(const WorldSpec& spec, double ratio, uint64_t seed)
   // how slow the slow mode is stays the same for the whole campaign
   const double least = spec.slow_baseline > 0 ? 1.02 : 1.05;
   slow_log_ = std::log(least) + random_.uniform() * (std::log(2.0) - std::log(least));
+  if (spec.slow_by > 0) slow_log_ = std::log(spec.slow_by);
 }
 
 double Machine::block(double level) {

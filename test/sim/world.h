@@ -33,6 +33,7 @@ struct WorldSpec {
   double outlier_share = 0;     ///< of blocks that read 5 % slow
   double slow_baseline = 0;     ///< share of the baseline's processes in a slow mode
   double slow_candidate = 0;    ///< share of the candidate's
+  double slow_by = 0;           ///< factor of the slow mode; 0: drawn once a campaign
   std::string measured = {};    ///< kernel of the data file whose processes are drawn instead of made up, or empty
 };
 
