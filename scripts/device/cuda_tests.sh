@@ -29,7 +29,7 @@ cache=/tmp/hillclimb-kernels
 # Only our programs get the libraries that travelled: Python has its own.
 ours="env LD_LIBRARY_PATH=$device/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
-step timer 60 $ours "$device/bench_test" --gtest_filter='TimerCuda*' --gtest_output="json:$out/timer.json"
+step timer 120 $ours "$device/bench_test" --gtest_filter='TimerCuda*:GpuCanary*' --gtest_output="json:$out/timer.json"
 step compiled 60 $ours "$device/baselines_test" --gtest_filter='Compiled*:Absent*:Plans*:Calls*' --gtest_output="json:$out/compiled.json"
 LINES_SHOWN=60 step baselines 90 "$python" scripts/device/baselines.py --out "$out" --worker "$device/cuda-worker" \
   --search "$packages" --cache "$cache" --budget-s "${BUDGET_S:-60}"

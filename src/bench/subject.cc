@@ -51,9 +51,10 @@ Result<std::unique_ptr<Subject>> make_subject(const PrepareRequest& request, Inp
   if (name == "artifact") return make_artifact_subject(request, inputs);
   if (name == "onednn") return make_onednn_subject(request, inputs);
   if (name == "copy" || name == "memcpy" || name == "canary") return make_anchor_subject(request, inputs);
-  return Diagnostic{
-      .code = Code::not_available,
-      .message = "this worker has no implementation `" + name + "`, but artifact, onednn, copy, memcpy and canary"};
+  if (name == "gpu-copy") return make_gpu_subject(request);
+  return Diagnostic{.code = Code::not_available,
+                    .message = "this worker has no implementation `" + name +
+                               "`, but artifact, onednn, openblas, copy, memcpy, canary and gpu-copy"};
 }
 
 }  // namespace hc::bench

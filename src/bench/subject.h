@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,8 @@ class Subject {
   /// Poisons what the kernel allocates, and gives written inputs their first content back.
   virtual void reset() = 0;
   virtual std::vector<Output> outputs() const = 0;
+  /// Times itself where it does not run on this processor; nothing where the worker's timer is the right one.
+  virtual std::optional<Result<TimeReply>> time(const TimeRequest& /*request*/) { return std::nullopt; }
   const PrepareReply& reply() const { return reply_; }
   /// Its threads are not OpenMP's, so caches are to be evicted by others than OpenMP's, which would spin beside them.
   bool plain_threads() const { return plain_threads_; }
@@ -68,6 +71,8 @@ Result<std::unique_ptr<Subject>> make_onednn_subject(const PrepareRequest& reque
 Result<std::unique_ptr<Subject>> make_anchor_subject(const PrepareRequest& request, InputCache& inputs);
 
 /// The oneDNN libraries that can be opened: those of the system, then `paths`.
+/// gpu-copy: not_available where no GPU is visible.
+Result<std::unique_ptr<Subject>> make_gpu_subject(const PrepareRequest& request);
 std::vector<Offer> onednn_offers(const std::vector<std::string>& paths);
 
 }  // namespace hc::bench

@@ -150,6 +150,7 @@ TimeReply reply_of(const HillclimbTimerResult& result, Mode mode) {
 Result<Json> Server::time(const Json& json) {
   const TimeRequest request = HC_TRY(time_request_from_json(json));
   Subject* const target = HC_TRY(subject(request.slot));
+  if (std::optional<Result<TimeReply>> own = target->time(request)) return to_json(HC_TRY(std::move(*own)));
   HillclimbTimerOptions options{};
   options.abi = HILLCLIMB_TIMER_ABI;
   options.mode = request.mode == Mode::single ? HILLCLIMB_TIMER_SINGLE : HILLCLIMB_TIMER_BACK_TO_BACK;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "bench/gpu_canary.h"
+#include "bench/gpu_rates.h"
 #include "bench/protocol.h"
 #include "cli/command.h"
 #include "tune/probe.h"
@@ -30,9 +31,11 @@ const Command& canary_command() {
   static const Command kCommand{"canary",
                                 true,
                                 "Time a fixed copy and the clock of the one visible GPU, as a line of JSON.",
-                                {},
-                                [](const Parsed&, const Context&) -> Result<int> {
-                                  fmt::print("{}\n", HC_TRY(bench::gpu_canary_line()));
+                                {{"--rates", OptionKind::flag, "", "Its memory's read and copy rates instead."}},
+                                [](const Parsed& parsed, const Context&) -> Result<int> {
+                                  const bool rates = parsed.has("--rates");
+                                  fmt::print("{}\n",
+                                             HC_TRY(rates ? bench::gpu_rates_line() : bench::gpu_canary_line()));
                                   return 0;
                                 }};
   return kCommand;
