@@ -120,6 +120,7 @@ ledger::Facts facts_of(const ArmRun& run) {
                       {"detail", run.prepared.detail},
                       {"empty launch s", fmt::format("{}", run.timed.empty_s)}};
   add_device_facts(run.timed.blocks, &facts);
+  if (run.timed.copies > 0) facts.emplace_back("copies in turn", fmt::format("{}", run.timed.copies));
   return facts;
 }
 
@@ -143,6 +144,7 @@ ledger::Reading reading_of(const ArmRun& run, const std::vector<Arm>& arms) {
   reading.binary_sha256 = combined_sha256(run.files);
   reading.inputs_sha256 = run.prepared.inputs_sha256;
   reading.facts = facts_of(run);
+  reading.mode = mode_name(run.timed.mode);
   return reading;
 }
 
@@ -226,7 +228,11 @@ void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, c
                    ledger::PairsArtifact* artifact) {
   artifact->opened_at = record.opened_at;
   artifact->closed_at = record.closed_at;
-  artifact->timer = plan.time.mode == Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
+  artifact->timer = timer_text(plan.time.mode);
+std::string timer_text(Mode mode) {
+  return mode == Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
+}
+
   const Json machine = parse_json(record.environment_open).value_or(Json::object());
   for (const auto& [key, value] : machine.items()) artifact->machine.emplace_back(key, shown(value));
   const Json close = parse_json(record.environment_close).value_or(Json::object());

@@ -139,4 +139,6 @@ void append_pair(const PairRecord& pair, const std::vector<Arm>& arms, ledger::P
 void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, const PairPlan& plan,
                    ledger::PairsArtifact* artifact);
 
+/// The evidence's `timer` of a measurement on the processor.
+std::string timer_text(Mode mode);
 }  // namespace hc::bench

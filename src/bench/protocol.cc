@@ -129,13 +129,15 @@ Json to_json(const Block& value) {
 Json to_json(const TimeReply& value) {
   Json blocks = Json::array();
   for (const Block& block : value.blocks) blocks.push_back(to_json(block));
-  return {{"clock", value.clock},
-          {"mode", std::string(mode_name(value.mode))},
-          {"threads", value.threads},
-          {"flush_bytes", value.flush_bytes},
-          {"warmup_launches", value.warmup_launches},
-          {"empty_s", value.empty_s},
-          {"blocks", blocks}};
+  Json json{{"clock", value.clock},
+            {"mode", std::string(mode_name(value.mode))},
+            {"threads", value.threads},
+            {"flush_bytes", value.flush_bytes},
+            {"warmup_launches", value.warmup_launches},
+            {"empty_s", value.empty_s},
+            {"blocks", blocks}};
+  if (value.copies > 0) json["copies"] = value.copies;
+  return json;
 }
 
 Result<PrepareRequest> prepare_request_from_json(const Json& json) {
@@ -297,3 +299,7 @@ Result<TimeReply> time_reply_from_json(const Json& json) {
 }
 
 }  // namespace hc::bench
+  reader.optional("copies", &value.copies);
+  if (value.mode == Mode::back_to_back && value.copies < 1) {
+    reader.fail("`copies` is missing: launches in a row over one copy of the inputs would find them in the cache");
+  }

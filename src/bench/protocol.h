@@ -101,7 +101,7 @@ struct TimeRequest {
   double min_block_s = 0.005;
   double warmup_s = 0.02;
   Mode mode = Mode::single;
-  int64_t flush_bytes = -1;  ///< -1: twice the L2 of all cores
+  int64_t flush_bytes = -1;  ///< evicted, or exceeded by the copies in turn; -1: twice the L2 of all cores
   int64_t max_launches = 0;  ///< per block; 0: no limit
   std::string slot = "main";
 };
@@ -164,3 +164,4 @@ Result<Block> block_from_json(const nlohmann::ordered_json& json);
 int worker_main();
 
 }  // namespace hc::bench
+  int64_t copies = 0;  ///< back to back: of inputs and outputs, which launches went over in turn

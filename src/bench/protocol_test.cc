@@ -92,3 +92,27 @@ TEST(Protocol, TheDevicesStateStandsBesideTheReading) {
 
 }  // namespace
 }  // namespace hc::bench
+TEST(Protocol, TheModeStandsBesideEachReading) {
+  PairRecord pair;
+  pair.runs = {run_of({{}}), run_of({{}})};
+  pair.runs[1].arm = 1;
+  pair.runs[0].timed.mode = Mode::back_to_back;
+  pair.runs[0].timed.copies = 13;
+  pair.runs[0].timed.blocks[0].seconds = {2e-6};
+  pair.runs[0].timed.blocks[0].launches = 500;
+  ledger::PairsArtifact artifact;
+  append_pair(pair, {arm_of("a"), arm_of("b")}, &artifact);
+  const ledger::Reading &row = artifact.pairs.at(0).readings.at(0), &single = artifact.pairs[0].readings.at(1);
+  EXPECT_EQ(row.mode, "back_to_back");
+  EXPECT_EQ(ledger::fact(row.facts, "copies in turn"), "13");
+  ASSERT_EQ(row.blocks.size(), 1u);
+  EXPECT_EQ(row.blocks[0].launches, 500);
+  EXPECT_DOUBLE_EQ(row.blocks[0].seconds, 1e-3);
+  EXPECT_EQ(single.mode, "single");
+  EXPECT_EQ(ledger::fact(single.facts, "copies in turn"), "");
+  artifact.timer = timer_text(Mode::back_to_back);
+  EXPECT_TRUE(ledger::is_back_to_back(artifact));
+  artifact.timer = timer_text(Mode::single);
+  EXPECT_FALSE(ledger::is_back_to_back(artifact));
+}
+

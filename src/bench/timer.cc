@@ -134,11 +134,18 @@ int64_t measure_block(const HillclimbTimerOptions& options, Unit& unit, Evictor&
                       std::vector<double>* seconds) {
   const int64_t most = options.max_launches > 0 ? options.max_launches : INT64_MAX;
   if (options.mode == HILLCLIMB_TIMER_BACK_TO_BACK) {
-    const double wanted = std::ceil(options.min_block_s / std::max(estimate_s, 1e-9));
-    const int64_t count = std::min(most, std::max<int64_t>(1, static_cast<int64_t>(wanted)));
-    const double begin = now_s();
-    for (int64_t i = 0; i < count; ++i) unit();
-    seconds->push_back((now_s() - begin) / static_cast<double>(count));
+    int64_t count = 0;
+    double total = 0;
+    do {  // once, unless the estimate was of a disturbed launch
+      const double wanted = std::ceil((options.min_block_s - total) / std::max(estimate_s, 1e-9));
+      const int64_t more = std::min(most - count, std::max<int64_t>(1, static_cast<int64_t>(wanted)));
+      const double begin = now_s();
+      for (int64_t i = 0; i < more; ++i) unit();
+      total += now_s() - begin;
+      count += more;
+      estimate_s = total / static_cast<double>(count);
+    } while (total < options.min_block_s && count < most && !unit.failed);
+    seconds->push_back(total / static_cast<double>(count));
     return count;
   }
   double total = 0;

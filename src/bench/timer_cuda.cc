@@ -5,187 +5,22 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "bench/cuda_driver.h"
-#include "bench/timer_kernels.h"
-
-/// What one opened device needs for timing; all memory is taken before the first reading.
-struct HillclimbTimerCuda {
-  const hc::bench::CudaDriver* cu = nullptr;
-  int device = 0;
-  bool owns_context = false;
-  hc::bench::CuModule module = nullptr;
-  hc::bench::CuFunction block = nullptr, flush = nullptr, empty = nullptr, clock = nullptr;
-  uint32_t* flag = nullptr;  // host memory that the blocking kernel reads
-  hc::bench::CuPointer device_flag = 0;
-  hc::bench::CuPointer scratch = 0;  // word 0: gave up; word 1: flush's sink; words 4..7: clock meter
-  hc::bench::CuPointer flush_buffer = 0;
-  int64_t flush_capacity = 0;
-  double idle_wait_s = 0;  // that a context with nothing left to do makes the host wait
-  std::vector<hc::bench::CuEvent> events;
-  std::unique_ptr<hc::bench::Nvml> nvml;
-  HillclimbTimerDeviceFacts facts{};
-  std::string error;
-
-  const char* fail(const std::string& text) {
-    error = text;
-    return error.c_str();
-  }
-};
+#include "bench/timer_cuda_device.h"
 
 namespace hc::bench {
 namespace {
 
-constexpr int kEventsMax = 256;             // of one batch: the launch queue holds about a thousand entries
-constexpr uint64_t kGiveUpNs = 1000000000;  // a blocked queue frees itself after a second
-constexpr uint64_t kClockSpinNs = 50000;
+constexpr int kRowMax = 256;          // launches between one pair of events: the queue holds about a thousand entries
+constexpr int kProbeLaunches = 8;     // that show how many a block needs
 constexpr double kSideWaitS = 20e-6;  // beyond an idle context's wait: something ran on after the timed stream
 constexpr int kSideTries = 3;         // an interrupt of the host looks the same, but not that often running
 constexpr int kFreeLaunches = 32;
 constexpr double kFreeTimeS = 500e-6;  // one that takes longer shows by itself what it leaves
 constexpr const char* kSideWork = "the launch left work on another stream: the timer sees only its own";
-constexpr int kAttributeMultiprocessors = 16, kAttributeL2Bytes = 38, kAttributeMajor = 75, kAttributeMinor = 76;
-
-#define HC_CU(timer, call)                                                                           \
-  do {                                                                                               \
-    const CuResult hc_cu_result = (timer)->cu->call;                                                 \
-    if (hc_cu_result != 0) return (timer)->fail(std::string(#call ": ") + cuda_error(hc_cu_result)); \
-  } while (0)
-
-void copy_text(char* to, size_t size, const std::string& from) {
-  std::strncpy(to, from.c_str(), size - 1);
-  to[size - 1] = 0;
-}
-
-int attribute(HillclimbTimerCuda* t, int which) {
-  int value = 0;
-  t->cu->cuDeviceGetAttribute(&value, which, t->device);
-  return value;
-}
-
-void read_facts(HillclimbTimerCuda* t) {
-  HillclimbTimerDeviceFacts& f = t->facts;
-  unsigned char uuid[16] = {};
-  t->cu->cuDeviceGetUuid_v2(uuid, t->device);
-  t->cu->cuDeviceGetName(f.name, sizeof f.name, t->device);
-  copy_text(f.uuid, sizeof f.uuid, cuda_uuid_text(uuid));
-  t->nvml = std::make_unique<Nvml>(f.uuid);
-  copy_text(f.driver, sizeof f.driver, t->nvml->driver());
-  copy_text(f.vbios, sizeof f.vbios, t->nvml->vbios());
-  t->cu->cuDriverGetVersion(&f.cuda_driver);
-  f.sm = attribute(t, kAttributeMajor) * 10 + attribute(t, kAttributeMinor);
-  f.multiprocessors = attribute(t, kAttributeMultiprocessors);
-  f.l2_bytes = attribute(t, kAttributeL2Bytes);
-  size_t memory = 0;
-  t->cu->cuDeviceTotalMem_v2(&memory, t->device);
-  f.memory_bytes = static_cast<int64_t>(memory);
-  t->nvml->power_caps(&f.power_cap_w, &f.power_cap_min_w, &f.power_cap_max_w, &f.power_cap_default_w);
-  f.max_sm_mhz = t->nvml->max_sm_mhz();
-  f.max_memory_mhz = t->nvml->max_memory_mhz();
-  f.ecc = t->nvml->ecc();
-  f.persistence = t->nvml->persistence();
-  f.compute_mode = t->nvml->compute_mode();
-  f.mig = t->nvml->mig();
-  f.other_processes = t->nvml->other_processes();
-}
-
-const char* open_context(HillclimbTimerCuda* t, int ordinal) {
-  CuContext context = nullptr;
-  HC_CU(t, cuCtxGetCurrent(&context));
-  if (context) {
-    HC_CU(t, cuCtxGetDevice(&t->device));
-    return nullptr;
-  }
-  HC_CU(t, cuDeviceGet(&t->device, ordinal));
-  HC_CU(t, cuDevicePrimaryCtxRetain(&context, t->device));
-  HC_CU(t, cuCtxSetCurrent(context));
-  t->owns_context = true;
-  return nullptr;
-}
-
-const char* open_kernels(HillclimbTimerCuda* t) {
-  HC_CU(t, cuModuleLoadData(&t->module, kTimerPtx));
-  HC_CU(t, cuModuleGetFunction(&t->block, t->module, "hc_block"));
-  HC_CU(t, cuModuleGetFunction(&t->flush, t->module, "hc_flush"));
-  HC_CU(t, cuModuleGetFunction(&t->empty, t->module, "hc_empty"));
-  HC_CU(t, cuModuleGetFunction(&t->clock, t->module, "hc_clock"));
-  void* flag = nullptr;
-  HC_CU(t, cuMemHostAlloc(&flag, 64, 2));  // 2: mapped into the device's address space
-  t->flag = static_cast<uint32_t*>(flag);
-  HC_CU(t, cuMemHostGetDevicePointer_v2(&t->device_flag, flag, 0));
-  HC_CU(t, cuMemAlloc_v2(&t->scratch, 64));
-  HC_CU(t, cuMemsetD32_v2(t->scratch, 0, 16));
-  t->events.resize(kEventsMax);
-  for (CuEvent& event : t->events) HC_CU(t, cuEventCreate(&event, 0));
-  return nullptr;
-}
-
-const char* reserve_flush(HillclimbTimerCuda* t, int64_t bytes) {
-  if (bytes <= t->flush_capacity) return nullptr;
-  if (t->flush_buffer) t->cu->cuMemFree_v2(t->flush_buffer);
-  t->flush_capacity = 0;
-  HC_CU(t, cuMemAlloc_v2(&t->flush_buffer, static_cast<size_t>(bytes)));
-  HC_CU(t, cuMemsetD32_v2(t->flush_buffer, 1, static_cast<size_t>(bytes / 4)));
-  HC_CU(t, cuCtxSynchronize());
-  t->flush_capacity = bytes;
-  return nullptr;
-}
-
-const char* queue_flush(HillclimbTimerCuda* t, int64_t bytes, CuStream stream) {
-  if (bytes <= 0) return nullptr;
-  CuPointer data = t->flush_buffer, sink = t->scratch + 4;
-  uint64_t vectors = static_cast<uint64_t>(bytes / 16);
-  void* arguments[] = {&data, &vectors, &sink};
-  HC_CU(t, cuLaunchKernel(t->flush, static_cast<unsigned>(t->facts.multiprocessors) * 8, 1, 1, 256, 1, 1, 0, stream,
-                          arguments, nullptr));
-  return nullptr;
-}
-
-const char* queue_block(HillclimbTimerCuda* t, CuStream stream) {
-  *reinterpret_cast<volatile uint32_t*>(t->flag) = 0;
-  CuPointer flag = t->device_flag, gave_up = t->scratch;
-  uint64_t limit = kGiveUpNs;
-  void* arguments[] = {&flag, &limit, &gave_up};
-  HC_CU(t, cuLaunchKernel(t->block, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
-  return nullptr;
-}
-
-void release(HillclimbTimerCuda* t) {
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  *reinterpret_cast<volatile uint32_t*>(t->flag) = 1;
-}
-
-/// Whether the blocking kernel gave up since the last call.
-const char* take_gave_up(HillclimbTimerCuda* t, bool* gave_up) {
-  uint32_t word = 0;
-  HC_CU(t, cuMemcpyDtoH_v2(&word, t->scratch, 4));
-  *gave_up = word != 0;
-  if (word) HC_CU(t, cuMemsetD32_v2(t->scratch, 0, 1));
-  return nullptr;
-}
-
-const char* measure_clock(HillclimbTimerCuda* t, CuStream stream, double* mhz) {
-  CuPointer out = t->scratch + 16;
-  uint64_t spin = kClockSpinNs, words[2] = {};
-  void* arguments[] = {&out, &spin};
-  HC_CU(t, cuLaunchKernel(t->clock, 1, 1, 1, 1, 1, 1, 0, stream, arguments, nullptr));
-  HC_CU(t, cuStreamSynchronize(stream));
-  HC_CU(t, cuMemcpyDtoH_v2(words, out, sizeof words));
-  *mhz = words[1] ? 1e3 * static_cast<double>(words[0]) / static_cast<double>(words[1]) : 0;
-  return nullptr;
-}
-
-void read_nvml(HillclimbTimerCuda* t, HillclimbTimerDeviceState* s) {
-  s->sm_mhz_nvml = t->nvml->sm_mhz();
-  s->memory_mhz = t->nvml->memory_mhz();
-  s->temperature_c = t->nvml->temperature_c();
-  s->power_w = t->nvml->power_w();
-  s->event_reasons |= t->nvml->event_reasons();
-}
 
 /// One unit under time: the caller's launch, or the timer's own empty kernel.
 struct Unit {
@@ -267,10 +102,31 @@ struct Sizes {
   int batch = kEventsMax / 2;
 };
 
-const char* measure_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
-                          Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
+/// Queues until a batch counts: with half as many launches where the queue was full, again where work ran on beside.
+/// `count` becomes the number that was launched.
+const char* counted_batch(HillclimbTimerCuda* t, int mode, const Unit& unit, CuStream stream, Sizes* sizes,
+                          int64_t* count, Batch* batch, int32_t* timeouts) {
+  const auto run = mode == HILLCLIMB_TIMER_BACK_TO_BACK ? back_to_back_batch : single_batch;
+  for (int side = 0;;) {
+    *batch = {};
+    if (const char* why = run(t, unit, stream, sizes->flush, static_cast<int>(*count), batch)) return why;
+    if (batch->gave_up) {
+      ++*timeouts;
+      if (*count == 1)
+        return t->fail("a launch waits for the device, which waits for it: the kernel synchronises with its stream");
+      *count = std::max<int64_t>(1, *count / 2);
+      sizes->batch = static_cast<int>(*count);
+    } else if (left_work(t, batch->wait_s)) {
+      if (++side == kSideTries) return t->fail(kSideWork);
+    } else {
+      return nullptr;
+    }
+  }
+}
+
+const char* single_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+                         Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
   double total = 0;
-  int side = 0;
   while (total < o.min_block_s || *launches == 0) {
     int64_t count = sizes->batch;
     if (*launches > 0 && total > 0) {
@@ -278,31 +134,49 @@ const char* measure_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o,
       count = std::min<int64_t>(
           count, static_cast<int64_t>(std::ceil((o.min_block_s - total) * static_cast<double>(*launches) / total)));
     } else {
-      count = std::min<int64_t>(count, 8);
+      count = std::min<int64_t>(count, kProbeLaunches);
     }
     if (sizes->launches_max > 0) count = std::min(count, sizes->launches_max - *launches);
     if (count <= 0) break;
     Batch batch;
-    const auto run = o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? back_to_back_batch : single_batch;
-    if (const char* why = run(t, unit, stream, sizes->flush, static_cast<int>(count), &batch)) return why;
-    if (batch.gave_up) {
-      ++*timeouts;
-      if (count == 1)
-        return t->fail("a launch waits for the device, which waits for it: the kernel synchronises with its stream");
-      sizes->batch = static_cast<int>(std::max<int64_t>(1, count / 2));
-      continue;
-    }
-    if (left_work(t, batch.wait_s)) {
-      if (++side == kSideTries) return t->fail(kSideWork);
-      continue;
-    }
-    side = 0;
-    for (const double one : batch.seconds) {
-      seconds->push_back(one);
-      total += one * (o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? static_cast<double>(count) : 1.0);
-    }
+    if (const char* why = counted_batch(t, o.mode, unit, stream, sizes, &count, &batch, timeouts)) return why;
+    seconds->insert(seconds->end(), batch.seconds.begin(), batch.seconds.end());
+    for (const double one : batch.seconds) total += one;
     *launches += count;
   }
+  return nullptr;
+}
+
+/// One reading: batches of the same number of launches, an event pair round each, until the block is long enough; their
+/// mean per launch.
+const char* back_to_back_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+                               Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
+  double total = 0;
+  while (total < o.min_block_s || *launches == 0) {
+    int64_t count = sizes->batch;
+    if (sizes->launches_max > 0) count = std::min(count, sizes->launches_max - *launches);
+    if (count <= 0) break;
+    Batch batch;
+    if (const char* why = counted_batch(t, o.mode, unit, stream, sizes, &count, &batch, timeouts)) return why;
+    total += batch.seconds[0] * static_cast<double>(count);
+    *launches += count;
+  }
+  seconds->push_back(total / static_cast<double>(*launches));
+  return nullptr;
+}
+
+/// How many launches one event pair surrounds: those of a block, as far as the queue holds them.
+const char* size_batches(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+                         Sizes* sizes, int64_t* launches) {
+  if (o.mode != HILLCLIMB_TIMER_BACK_TO_BACK) return nullptr;
+  int64_t count = kProbeLaunches;
+  int32_t timeouts = 0;
+  Batch batch;
+  if (const char* why = counted_batch(t, o.mode, unit, stream, sizes, &count, &batch, &timeouts)) return why;
+  *launches += count;
+  const double wanted = std::ceil(o.min_block_s / std::max(batch.seconds[0], 1e-9));
+  const int most = timeouts > 0 ? sizes->batch : kRowMax;
+  sizes->batch = static_cast<int>(std::clamp<double>(wanted, 1, most));
   return nullptr;
 }
 
@@ -398,8 +272,8 @@ const char* run_blocks(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, co
     block.start_monotonic_s = hillclimb_timer_now();
     const double unix_start = unix_now();
     std::vector<double> seconds;
-    if (const char* why = measure_block(t, o, unit, stream, sizes, &seconds, &block.launches, &state.queue_timeouts))
-      return why;
+    const auto run = o.mode == HILLCLIMB_TIMER_BACK_TO_BACK ? back_to_back_block : single_block;
+    if (const char* why = run(t, o, unit, stream, sizes, &seconds, &block.launches, &state.queue_timeouts)) return why;
     const double end = hillclimb_timer_now();
     if (const char* why = measure_clock(t, stream, &after)) return why;
     read_nvml(t, &state);
@@ -423,41 +297,6 @@ using namespace hc::bench;
 
 extern "C" {
 
-const char* hillclimb_timer_cuda_open(int32_t ordinal, HillclimbTimerCuda** timer) {
-  static thread_local std::string why;
-  *timer = nullptr;
-  auto t = std::make_unique<HillclimbTimerCuda>();
-  t->cu = cuda_driver(&why);
-  if (!t->cu) return why.c_str();
-  const char* failed = open_context(t.get(), ordinal);
-  if (!failed) {
-    read_facts(t.get());
-    failed = open_kernels(t.get());
-  }
-  if (failed) {
-    why = failed;
-    return why.c_str();
-  }
-  *timer = t.release();
-  return nullptr;
-}
-
-void hillclimb_timer_cuda_close(HillclimbTimerCuda* t) {
-  if (!t) return;
-  for (CuEvent event : t->events) t->cu->cuEventDestroy_v2(event);
-  if (t->flush_buffer) t->cu->cuMemFree_v2(t->flush_buffer);
-  if (t->scratch) t->cu->cuMemFree_v2(t->scratch);
-  if (t->flag) t->cu->cuMemFreeHost(t->flag);
-  if (t->module) t->cu->cuModuleUnload(t->module);
-  if (t->owns_context) {
-    t->cu->cuCtxSetCurrent(nullptr);  // the released context must not be found by the next open
-    t->cu->cuDevicePrimaryCtxRelease_v2(t->device);
-  }
-  delete t;
-}
-
-const HillclimbTimerDeviceFacts* hillclimb_timer_cuda_facts(const HillclimbTimerCuda* t) { return &t->facts; }
-
 const char* hillclimb_timer_cuda_run(HillclimbTimerCuda* t, const HillclimbTimerOptions* o, HillclimbTimerLaunch launch,
                                      void* user, void* stream, HillclimbTimerResult** result,
                                      HillclimbTimerDeviceState* states) {
@@ -474,6 +313,7 @@ const char* hillclimb_timer_cuda_run(HillclimbTimerCuda* t, const HillclimbTimer
   if (const char* why = keep_busy(t, unit, stream, o->warmup_s, &out->view.warmup_launches)) return why;
   if (const char* why = measure_empty(t, stream, sizes, &out->view.empty_s)) return why;
   if (const char* why = refuse_side_streams(t, unit, stream, &out->view.warmup_launches)) return why;
+  if (const char* why = size_batches(t, *o, unit, stream, &sizes, &out->view.warmup_launches)) return why;
   if (const char* why = run_blocks(t, *o, unit, stream, &sizes, out.get(), states)) return why;
   for (size_t i = 0; i < out->blocks.size(); ++i) {
     out->blocks[i].seconds = out->seconds[i].data();
@@ -516,13 +356,6 @@ const char* hillclimb_timer_cuda_preheat(HillclimbTimerCuda* t, HillclimbTimerLa
     }
     *steady = high <= low * 1.003 && hot - cold <= 1.0;
   }
-  return nullptr;
-}
-
-const char* hillclimb_timer_cuda_state(HillclimbTimerCuda* t, HillclimbTimerDeviceState* state) {
-  *state = {};
-  if (const char* why = measure_clock(t, nullptr, &state->sm_mhz_clock)) return why;
-  read_nvml(t, state);
   return nullptr;
 }
 

@@ -98,6 +98,29 @@ TEST(Timer, BackToBackGivesTheMeanOfABlock) {
   hillclimb_timer_free(result);
 }
 
+TEST(Timer, BackToBackFillsItsBlocksWhateverTheFirstLaunchesTook) {
+  struct Late {
+    int64_t calls = 0;
+    static int launch(void* user, void*) {
+      Spin one{++static_cast<Late*>(user)->calls == 1 ? 0.01 : 0.0001, 0, -1};
+      return spin(&one, nullptr);
+    }
+  } late;
+  HillclimbTimerResult* result = nullptr;
+  HillclimbTimerOptions o = options(HILLCLIMB_TIMER_BACK_TO_BACK);
+  o.warmup_s = 0;  // so that the slow launch is all that is known of the others
+  ASSERT_EQ(hillclimb_timer_run(&o, Late::launch, &late, &result), nullptr);
+  int64_t launches = result->warmup_launches;
+  for (int b = 0; b < result->block_count; ++b) {
+    const HillclimbTimerBlock& block = result->blocks[b];
+    EXPECT_GE(block.seconds[0] * static_cast<double>(block.launches), o.min_block_s);
+    EXPECT_EQ(block.readings, 1);
+    launches += block.launches;
+  }
+  EXPECT_EQ(launches, late.calls);
+  hillclimb_timer_free(result);
+}
+
 TEST(Timer, LimitsTheLaunchesOfABlock) {
   Spin state{0, 0, -1};
   HillclimbTimerResult* result = nullptr;

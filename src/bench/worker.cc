@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/numeric.h"
 #include "bench/json_reader.h"
+#include "bench/rotation.h"
 #include "bench/subject.h"
 #include "bench/timer.h"
 
@@ -46,6 +47,24 @@ Result<OutputFile> store(const Output& output, const std::string& out_dir) {
   return file;
 }
 
+/// A subject, and further ones of the same request for launches in a row.
+struct Slot {
+  PrepareRequest request;
+  std::vector<std::unique_ptr<Subject>> subjects;
+  size_t at = 0;  ///< which was launched last
+  Subject& last() { return *subjects[at]; }
+};
+
+/// Launches one subject after the other.
+struct Turns {
+  Slot* slot;
+  static int next(void* user, void*) {
+    Slot& slot = *static_cast<Turns*>(user)->slot;
+    slot.at = (slot.at + 1) % slot.subjects.size();
+    return slot.last().launch();
+  }
+};
+
 class Server {
  public:
   /// The reply to one request line.
@@ -58,9 +77,9 @@ class Server {
   Result<Json> prepare(const Json& request);
   Result<Json> check(const Json& request);
   Result<Json> time(const Json& request);
-  Result<Subject*> subject(const std::string& slot);
+  Result<Slot*> slot(const std::string& name);
   InputCache inputs_;
-  std::map<std::string, std::unique_ptr<Subject>> slots_;
+  std::map<std::string, Slot> slots_;
   bool greeted_ = false;
   bool done_ = false;
 };
@@ -97,39 +116,52 @@ Result<Json> Server::prepare(const Json& json) {
   slots_.erase(request.slot);
   std::unique_ptr<Subject> made = HC_TRY(make_subject(request, inputs_));
   PrepareReply reply = made->reply();
-  slots_[request.slot] = std::move(made);
+  Slot& slot = slots_[request.slot];
+  slot.request = request;
+  slot.subjects.push_back(std::move(made));
   inputs_.trim();
   reply.prepare_s = hillclimb_timer_now() - begin;
   return to_json(reply);
 }
 
-Result<Subject*> Server::subject(const std::string& slot) {
-  const auto found = slots_.find(slot);
-  if (found == slots_.end()) return refusal("nothing is prepared in slot `" + slot + "`");
-  omp_set_num_threads(found->second->reply().threads);
-  return found->second.get();
+Result<Slot*> Server::slot(const std::string& name) {
+  const auto found = slots_.find(name);
+  if (found == slots_.end()) return refusal("nothing is prepared in slot `" + name + "`");
+  omp_set_num_threads(found->second.last().reply().threads);
+  return &found->second;
+}
+
+/// As many subjects as together exceed the caches, each with inputs and outputs of its own.
+Status fill(Slot& slot, int64_t cache_bytes) {
+  const int64_t wanted = HC_TRY(rotation_copies(slot.last().reply().bytes, cache_bytes));
+  while (static_cast<int64_t>(slot.subjects.size()) < wanted) {
+    InputCache inputs;  // nothing is shared, or the inputs would be in the cache
+    slot.subjects.push_back(HC_TRY(make_subject(slot.request, inputs)));
+  }
+  return success();
 }
 
 Result<Json> Server::check(const Json& json) {
   const CheckRequest request = HC_TRY(check_request_from_json(json));
-  Subject* const target = HC_TRY(subject(request.slot));
+  Subject& target = HC_TRY(slot(request.slot))->last();
   if (request.run) {
-    target->reset();
-    if (target->launch() != 0) return refusal("the launch failed");
+    target.reset();
+    if (target.launch() != 0) return refusal("the launch failed");
   }
   if (!request.out_dir.empty()) {
     const std::string why = make_folders(request.out_dir);
     if (!why.empty()) return Diagnostic{.code = Code::file_error, .message = why};
   }
   CheckReply reply;
-  for (const Output& output : target->outputs()) reply.outputs.push_back(HC_TRY(store(output, request.out_dir)));
+  for (const Output& output : target.outputs()) reply.outputs.push_back(HC_TRY(store(output, request.out_dir)));
   return to_json(reply);
 }
 
 int launch_subject(void* user, void*) { return static_cast<Subject*>(user)->launch(); }
 
-TimeReply reply_of(const HillclimbTimerResult& result, Mode mode) {
-  TimeReply reply{{}, mode, result.threads, result.flush_bytes, result.warmup_launches, result.empty_s, result.clock};
+TimeReply reply_of(const HillclimbTimerResult& result, Mode mode, int64_t copies) {
+  TimeReply reply{{},           mode,  result.threads, result.flush_bytes, result.warmup_launches, result.empty_s,
+                  result.clock, copies};
   for (int b = 0; b < result.block_count; ++b) {
     const HillclimbTimerBlock& from = result.blocks[b];
     reply.blocks.push_back({std::vector<double>(from.seconds, from.seconds + from.readings),
@@ -149,22 +181,30 @@ TimeReply reply_of(const HillclimbTimerResult& result, Mode mode) {
 
 Result<Json> Server::time(const Json& json) {
   const TimeRequest request = HC_TRY(time_request_from_json(json));
-  Subject* const target = HC_TRY(subject(request.slot));
-  if (std::optional<Result<TimeReply>> own = target->time(request)) return to_json(HC_TRY(std::move(*own)));
+  Slot* const timed = HC_TRY(slot(request.slot));
+  if (std::optional<Result<TimeReply>> own = timed->last().time(request)) return to_json(HC_TRY(std::move(*own)));
+  const bool rotates = request.mode == Mode::back_to_back;
+  if (rotates) {
+    HC_TRY(fill(*timed, request.flush_bytes < 0 ? hillclimb_timer_default_flush_bytes() : request.flush_bytes));
+  }
+  Subject& target = timed->last();
   HillclimbTimerOptions options{};
   options.abi = HILLCLIMB_TIMER_ABI;
   options.mode = request.mode == Mode::single ? HILLCLIMB_TIMER_SINGLE : HILLCLIMB_TIMER_BACK_TO_BACK;
   options.blocks = request.blocks;
-  options.threads = target->reply().threads;
+  options.threads = target.reply().threads;
   options.min_block_s = request.min_block_s;
   options.warmup_s = request.warmup_s;
   options.flush_bytes = request.flush_bytes;
   options.max_launches = request.max_launches;
-  options.plain_threads = target->plain_threads();
+  options.plain_threads = target.plain_threads();
   HillclimbTimerResult* result = nullptr;
-  const char* why = hillclimb_timer_run(&options, launch_subject, target, &result);
+  Turns turns{timed};
+  const char* why = rotates ? hillclimb_timer_run(&options, Turns::next, &turns, &result)
+                            : hillclimb_timer_run(&options, launch_subject, &target, &result);
   if (why) return refusal(why);
-  const TimeReply reply = reply_of(*result, request.mode);
+  const auto copies = static_cast<int64_t>(rotates ? timed->subjects.size() : 0);
+  const TimeReply reply = reply_of(*result, request.mode, copies);
   hillclimb_timer_free(result);
   return to_json(reply);
 }

@@ -91,6 +91,10 @@ TEST_F(WorkerClient, NamesEveryWayToFailAtTiming) {
   EXPECT_SAYS(time_failure(head + R"("mid_monotonic_s":1,"seconds":[-1]}]}')", false), "not a positive number");
   EXPECT_SAYS(time_failure(head + R"("mid_monotonic_s":1,"seconds":[]}]}')", false), "no readings");
   EXPECT_SAYS(time_failure(head + R"("seconds":[1]}]}')", false), "`mid_monotonic_s` is missing");
+  EXPECT_SAYS(time_failure(R"(echo '{"ok":true,"op":"time","mode":"back_to_back","threads":1,"flush_bytes":0,)"
+                           R"("blocks":[{"launches":9,"mid_monotonic_s":1,"seconds":[1]}]}')",
+                           false),
+              "`copies` is missing");
   EXPECT_SAYS(time_failure(R"(echo '{"ok":false,"op":"time","code":"Nonsense","message":"out of paper"}')", true),
               "refused time: out of paper");
 }
@@ -202,6 +206,36 @@ TEST(OwnWorker, CopyCopies) {
     hashes.push_back(checked.value().outputs.at(0).sha256);
   }
   EXPECT_EQ(hashes[0], hashes[1]);
+}
+
+TEST(OwnWorker, LaunchesInARowGoOverCopiesThatExceedTheCache) {
+  const auto worker = Worker::start({kWorker});
+  ASSERT_TRUE(worker.ok()) << worker.error().message;
+  TimeRequest request{.blocks = 3, .min_block_s = 0.001, .warmup_s = 0, .mode = Mode::back_to_back};
+  request.flush_bytes = 1 << 20;
+  ASSERT_TRUE(worker.value()->prepare({.implementation = "memcpy", .bytes = 1 << 16, .threads = 1}).ok());
+  const auto before = worker.value()->check({});
+  ASSERT_TRUE(before.ok());
+  const auto timed = worker.value()->time(request);
+  ASSERT_TRUE(timed.ok()) << timed.error().message;
+  EXPECT_EQ(timed.value().copies, 9) << "nine times 128 KiB exceed 1 MiB, eight do not";
+  ASSERT_EQ(timed.value().blocks.size(), 3U);
+  for (const Block& block : timed.value().blocks) EXPECT_EQ(block.seconds.size(), 1U);
+  const auto left = worker.value()->check({.run = false});
+  ASSERT_TRUE(left.ok());
+  EXPECT_EQ(left.value().outputs.at(0).sha256, before.value().outputs.at(0).sha256) << "copies have the same inputs";
+  ASSERT_TRUE(worker.value()->prepare({.implementation = "memcpy", .bytes = 1 << 20, .threads = 1}).ok());
+  const auto large = worker.value()->time(request);
+  ASSERT_TRUE(large.ok());
+  EXPECT_EQ(large.value().copies, 1) << "2 MiB exceed the cache by themselves";
+  ASSERT_TRUE(worker.value()->prepare({.implementation = "memcpy", .bytes = 64, .threads = 1}).ok());
+  const auto tiny = worker.value()->time(request);
+  ASSERT_FALSE(tiny.ok());
+  EXPECT_SAYS(tiny.error().message, "need 8193 copies");
+  request.mode = Mode::single;
+  const auto single = worker.value()->time(request);
+  ASSERT_TRUE(single.ok());
+  EXPECT_EQ(single.value().copies, 0);
 }
 
 TEST(OwnWorker, OutputsAreWrittenAndPoisonedBefore) {

@@ -54,6 +54,7 @@ Json reading_json(const Reading& reading) {
   out["binary_sha256"] = reading.binary_sha256;
   out["inputs_sha256"] = reading.inputs_sha256;
   out["facts"] = facts_json(reading.facts);
+  if (!reading.mode.empty()) out["mode"] = reading.mode;
   return out;
 }
 
@@ -121,6 +122,12 @@ Json criteria_json(const Criteria& criteria) {
 
 std::string fact(const Facts& facts, std::string_view name) {
   for (const auto& [key, value] : facts) {
+std::string_view mode_name(bool back_to_back) { return back_to_back ? "back_to_back" : "single"; }
+
+bool is_back_to_back(const PairsArtifact& artifact) {
+  return artifact.timer.find("back-to-back") != std::string::npos;
+}
+
     if (key == name) return value;
   }
   return "";
@@ -238,5 +245,6 @@ std::string to_json(const Lock& lock) {
   out["waive"] = lock.waive;
   return document(out);
 }
+  out["mode"] = mode_name(lock.back_to_back);
 
 }  // namespace hc::ledger

@@ -51,6 +51,7 @@ struct Reading {
   int64_t nonfinite = 0;      ///< outputs that are not finite where the reference is
   std::string binary_sha256;  ///< of what the process ran
   std::string inputs_sha256;  ///< of the input bytes as generated
+  std::string mode;           ///< how launches were timed: single, back_to_back; empty: not recorded
   Facts facts;                ///< temperature, clock, load: whatever the worker reported beside
 };
 
@@ -186,8 +187,15 @@ struct Lock {
   std::string waive;  ///< why fewer baselines than usual are enough, or empty
 };
 
+  /// Measured by launches in a row over rotated inputs, instead of single launches with cold caches.
+  bool back_to_back = false;
 /// JSON text of a record, canonical for its content (fixed key order, shortest doubles that read back the same).
 std::string to_json(const PairsArtifact& artifact);
+/// How launches were timed, as Reading::mode says it.
+std::string_view mode_name(bool back_to_back);
+/// Whether the measurement says that it was timed back to back.
+bool is_back_to_back(const PairsArtifact& artifact);
+
 std::string to_json(const TuneRecord& tune);
 std::string to_json(const CheckRecord& check);
 std::string to_json(const Lock& lock);

@@ -61,6 +61,7 @@ Reading parse_reading(const JsonReader& in) {
   reading.binary_sha256 = in.text("binary_sha256");
   reading.inputs_sha256 = in.text("inputs_sha256");
   reading.facts = in.facts("facts");
+  reading.mode = in.text_or("mode", "");
   return reading;
 }
 
@@ -225,6 +226,9 @@ Result<Lock> parse_lock(const std::string& text, const std::string& where) {
   lock.waive = in.text_or("waive", "");
   if (!failure.empty()) return bad_document(where, failure);
   return lock;
+  const std::string mode = in.text_or("mode", "single");  // locks of earlier versions agreed on nothing else
+  lock.back_to_back = mode == mode_name(true);
+  if (mode != mode_name(lock.back_to_back)) in.fail(fmt::format("the mode \"{}\" is not known", mode));
 }
 
 }  // namespace hc::ledger

@@ -60,7 +60,7 @@ PairsArtifact opened(const std::vector<Contender>& contenders, const CampaignPla
   PairsArtifact out;
   out.purpose = plan.purpose;
   out.opened_at = ledger::utc_now();
-  out.timer = plan.time.mode == bench::Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
+  out.timer = bench::timer_text(plan.time.mode);
   out.machine = machine_facts();
   out.input = {{"generator", "philox4x32-10"}, {"seed", fmt::format("{}", contenders[0].prepare.seed)}};
   if (plan.read_rate) out.cache_bytes = static_cast<double>(bench::cache_bytes_here());

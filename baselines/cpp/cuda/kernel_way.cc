@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <cstring>
 #include <map>
 #include <thread>
 
@@ -52,6 +51,8 @@ class KernelWay : public Way {
       const auto& [gx, gy, gz] = r.launch.grid;
       const auto& [bx, by, bz] = r.launch.block;
       const int failed = cu_.cuLaunchKernel(r.function, gx, gy, gz, bx, by, bz, r.launch.shared_bytes, stream,
+      // the tensors may be other copies than at the last launch; the driver copies the values before the call returns
+      for (size_t i = 0; i < r.values.size(); ++i) r.values[i] = known_value(r.launch.parameters[i]);
                                             r.pointers.data(), nullptr);
       if (failed) return failed;
     }
@@ -66,16 +67,10 @@ class KernelWay : public Way {
     std::vector<void*> pointers{};
   };
 
-  Result<uint64_t> value_of(const Parameter& p) const {
-    const auto at = [&](const std::vector<Memory>& list) -> Result<uint64_t> {
-      const auto index = static_cast<size_t>(p.value);
-      if (p.value >= 0 && index < list.size() && list[index].pointer()) return uint64_t{list[index].pointer()};
-      return Diagnostic{
-          .code = Code::measurement_failed,
-          .message = "a kernel's parameter names tensor " + std::to_string(p.value) + ", which is not there"};
-    };
-    if (p.kind == Parameter::Kind::argument) return at(tensors_.inputs);
-    if (p.kind == Parameter::Kind::output) return at(tensors_.outputs);
+  uint64_t known_value(const Parameter& p) const {
+    const auto index = static_cast<size_t>(p.value);
+    if (p.kind == Parameter::Kind::argument) return tensors_.inputs[index].pointer();
+    if (p.kind == Parameter::Kind::output) return tensors_.outputs[index].pointer();
     if (p.kind == Parameter::Kind::scratch) return scratch_.pointer() + static_cast<uint64_t>(p.value);
     return static_cast<uint64_t>(p.value);
   }
@@ -83,6 +78,20 @@ class KernelWay : public Way {
   const bench::CudaDriver& cu_;
   const Tensors& tensors_;
   Memory scratch_;
+  Result<uint64_t> value_of(const Parameter& p) const {
+    const bool argument = p.kind == Parameter::Kind::argument;
+    if (argument || p.kind == Parameter::Kind::output) {
+      const std::vector<Memory>& list = argument ? tensors_.inputs : tensors_.outputs;
+      const auto index = static_cast<size_t>(p.value);
+      if (p.value < 0 || index >= list.size() || !list[index].pointer()) {
+        return Diagnostic{
+            .code = Code::measurement_failed,
+            .message = "a kernel's parameter names tensor " + std::to_string(p.value) + ", which is not there"};
+      }
+    }
+    return known_value(p);
+  }
+
   bench::CuModule module_ = nullptr;
   std::vector<Ready> ready_;
 };

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "bench/rotation.h"
+
 namespace hc::baselines {
 namespace {
 
@@ -123,6 +125,17 @@ Status Subject::choose(const Device& device) {
   for (const auto& [seconds, i] : order) best.push_back({{"config", ways_.list[i]->config()}, {"seconds", seconds}});
   search_ = {{"tried", tried}, {"left_out", ways_.refused}, {"finalists", std::move(best)}};
   return success();
+}
+
+Result<int64_t> Subject::rotate(const Device& device, int64_t cache_bytes) {
+  const int64_t wanted = HC_TRY(bench::rotation_copies(call_.bytes(), cache_bytes));
+  const auto more = static_cast<size_t>(wanted - 1);
+  if (copies_.size() > more) copies_.resize(more);
+  while (copies_.size() < more) copies_.push_back(HC_TRY(copy_tensors(device, tensors_)));
+  HC_TRY(device.wait());
+  next_ = 0;
+  rotating_ = more > 0;
+  return wanted;
 }
 
 Result<std::unique_ptr<Subject>> Subject::make(const Device& device, const Places& places, const std::string& cache,

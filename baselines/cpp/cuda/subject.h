@@ -22,8 +22,17 @@ class Subject {
   /// Builds everything and, when there are several ways, times them all and keeps the fastest that launches.
   static Result<std::unique_ptr<Subject>> make(const Device& device, const Places& places, const std::string& cache,
                                                const SubjectRequest& request);
-  int launch(bench::CuStream stream) { return ways_.list[best_]->launch(stream); }
+  /// On the tensors of the last launch, or on the next copy's while they rotate.
+  int launch(bench::CuStream stream) {
+    if (rotating_) turn();
+    return ways_.list[best_]->launch(stream);
+  }
+  /// From now on launches go over copies of inputs and outputs in turn that together exceed `cache_bytes`; their
+  /// number. The copies stay.
+  Result<int64_t> rotate(const Device& device, int64_t cache_bytes);
+  void stop_rotating() { rotating_ = false; }
   const Call& call() const { return call_; }
+  /// Those of the last launch.
   const Tensors& tensors() const { return tensors_; }
   const Ways& ways() const { return ways_; }
   const Json& config() const { return ways_.list[best_]->config(); }
@@ -35,8 +44,16 @@ class Subject {
   Status choose(const Device& device);
   Call call_;
   Tensors tensors_;
+  /// The next copy takes the place that the ways look at. Swapping through all of them in order comes round in a cycle.
+  void turn() {
+    std::swap(tensors_, copies_[next_]);
+    next_ = (next_ + 1) % copies_.size();
+  }
   Ways ways_;
   size_t best_ = 0;
+  std::vector<Tensors> copies_;  ///< further ones
+  size_t next_ = 0;              ///< of them
+  bool rotating_ = false;
   Json search_;
 };
 

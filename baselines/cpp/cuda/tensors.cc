@@ -55,4 +55,20 @@ Result<Tensors> make_tensors(const Device& device, const Call& call, uint64_t se
   return made;
 }
 
+Result<Tensors> copy_tensors(const Device& device, const Tensors& tensors) {
+  Tensors made;
+  made.host = tensors.host;
+  made.inputs_sha256 = tensors.inputs_sha256;
+  for (const Memory& input : tensors.inputs) {
+    made.inputs.emplace_back();
+    if (!input.pointer()) continue;
+    made.inputs.back() = HC_TRY(Memory::take(device, input.bytes()));
+    HC_TRY(cuda_status("cuMemcpyDtoDAsync",
+                       device.cu().cuMemcpyDtoDAsync_v2(made.inputs.back().pointer(), input.pointer(),
+                                                        static_cast<size_t>(input.bytes()), nullptr)));
+  }
+  for (const Memory& output : tensors.outputs) made.outputs.push_back(HC_TRY(Memory::take(device, output.bytes())));
+  return made;
+}
+
 }  // namespace hc::baselines

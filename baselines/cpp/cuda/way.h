@@ -22,12 +22,14 @@ struct Tensors {
 
 /// Draws and uploads the inputs, takes memory for the outputs.
 Result<Tensors> make_tensors(const Device& device, const Call& call, uint64_t seed);
+/// Further inputs with the same bytes and outputs of their own.
+Result<Tensors> copy_tensors(const Device& device, const Tensors& tensors);
 
 /// SHA-256 of tensors' bytes in order, by sums over pieces of 512 KiB, as the Python worker computes it on its device
 /// (docs/worker-protocol.md).
 std::string sampled_sha256(const std::vector<std::pair<const void*, int64_t>>& buffers);
 
-/// One way. `launch` queues the whole call.
+/// One way. `launch` queues the whole call on what its request's tensors hold at that moment.
 class Way {
  public:
   virtual ~Way() = default;

@@ -83,7 +83,7 @@ Result<Json> output_json(const Subject& subject, size_t i, const std::string& fo
 }
 
 Json time_json(const HillclimbTimerResult& result, const std::vector<HillclimbTimerDeviceState>& states,
-               bench::Mode mode) {
+               bench::Mode mode, int64_t copies) {
   Json blocks = Json::array();
   for (int b = 0; b < result.block_count; ++b) {
     const HillclimbTimerBlock& block = result.blocks[b];
@@ -95,13 +95,15 @@ Json time_json(const HillclimbTimerResult& result, const std::vector<HillclimbTi
                       {"mhz", block.mhz},
                       {"device", state_json(states[static_cast<size_t>(b)])}});
   }
-  return {{"clock", result.clock},
-          {"mode", bench::mode_name(mode)},
-          {"threads", 0},
-          {"flush_bytes", result.flush_bytes},
-          {"warmup_launches", result.warmup_launches},
-          {"empty_s", result.empty_s},
-          {"blocks", std::move(blocks)}};
+  Json reply{{"clock", result.clock},
+             {"mode", bench::mode_name(mode)},
+             {"threads", 0},
+             {"flush_bytes", result.flush_bytes},
+             {"warmup_launches", result.warmup_launches},
+             {"empty_s", result.empty_s},
+             {"blocks", std::move(blocks)}};
+  if (copies > 0) reply["copies"] = copies;
+  return reply;
 }
 
 }  // namespace
@@ -236,11 +238,15 @@ Result<Json> Worker::time(const Json& json) {
   options.flush_bytes = request.flush_bytes;
   options.max_launches = request.max_launches;
   std::vector<HillclimbTimerDeviceState> states(static_cast<size_t>(std::max(request.blocks, 1)));
+  const int64_t cache = request.flush_bytes < 0 ? 2 * device_->facts().l2_bytes : request.flush_bytes;
+  const bool rotates = request.mode == bench::Mode::back_to_back;
+  const int64_t copies = rotates ? HC_TRY(target->rotate(*device_, cache)) : 0;
   HillclimbTimerResult* result = nullptr;
   const char* why =
       hillclimb_timer_cuda_run(device_->timer(), &options, launch_subject, target, nullptr, &result, states.data());
   if (why) return refusal(why);
-  Json reply = time_json(*result, states, request.mode);
+  target->stop_rotating();
+  Json reply = time_json(*result, states, request.mode, copies);
   hillclimb_timer_cuda_free(result);
   return reply;
 }

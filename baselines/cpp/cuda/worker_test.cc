@@ -157,6 +157,37 @@ TEST(CudaWorker, a_kernel_that_leaves_work_on_another_stream_is_refused) {
   }
 }
 
+TEST(CudaWorker, launches_in_a_row_go_over_copies_that_exceed_twice_the_l2) {
+  const auto prepare = [](const char* implementation, const char* tensor) {
+    Json request{{"op", "prepare"}, {"implementation", implementation}, {"operation", "copy"}, {"args", {tensor}}};
+    if (std::string(implementation) == "cubin") request["manifest"] = stand_in_kernel("copy");
+    return request;
+  };
+  const Json time{{"op", "time"}, {"blocks", 2}, {"min_block_s", 0.0005}, {"mode", "back_to_back"}};
+  const Json look{{"op", "check"}, {"run", false}};
+  const Json single{{"op", "time"}, {"blocks", 1}, {"min_block_s", 0.0005}};
+  const std::vector<Json> replies =
+      talk({kHello, prepare("cubin", "f32[1000]"), time, look, kCheck, single, prepare("memcpy", "f32[1000]"), time,
+            look, prepare("memcpy", "f32[4]"), time, kBye},
+           true);
+  for (const size_t i : {size_t{2}, size_t{7}}) {
+    ASSERT_EQ(replies[i]["ok"], true) << replies[i];
+    // the stand-in's L2 is 1 MiB; 8000 bytes go 262 times into 2 MiB
+    EXPECT_EQ(replies[i]["copies"], 263) << replies[i];
+    EXPECT_EQ(replies[i]["mode"], "back_to_back");
+    for (const Json& block : replies[i]["blocks"]) {
+      EXPECT_EQ(block["seconds"].size(), 1u);
+      EXPECT_NEAR(block["seconds"][0].get<double>(), 1e-5, 1e-9) << "a launch of the stand-in, without the events";
+      EXPECT_GE(block["launches"].get<int>(), 50);
+    }
+    EXPECT_EQ(replies[i + 1]["verdict"]["wrong"], 0) << "the copy that was launched last: " << replies[i + 1];
+    EXPECT_EQ(replies[i + 1]["outputs"][0]["nan_count"], 0);
+  }
+  EXPECT_EQ(replies[4]["verdict"]["wrong"], 0);
+  EXPECT_FALSE(replies[5].contains("copies")) << "single launches find a flushed L2";
+  EXPECT_NE(replies[10].value("message", "").find("need 65537 copies"), std::string::npos) << replies[10];
+}
+
 TEST(CudaWorker, every_algorithm_of_cublaslt_is_tried_and_one_can_be_pinned) {
   const auto prepare = [](const char* operation, const char* b, const Json& options) {
     return Json{{"op", "prepare"},

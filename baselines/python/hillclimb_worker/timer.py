@@ -176,6 +176,11 @@ class CpuTimer(Timer):
     def __init__(self):
         super().__init__()
         self.library.hillclimb_timer_run.restype = ctypes.c_char_p
+        self.library.hillclimb_timer_default_flush_bytes.restype = ctypes.c_int64
+
+    def cache_bytes(self):
+        """Twice the L2 of all cores."""
+        return self.library.hillclimb_timer_default_flush_bytes()
 
     def run(self, launch, threads=0, blocks=5, min_block_s=0.005, warmup_s=0.02, mode=SINGLE, flush_bytes=-1, max_launches=0):
         """Raw blocks as dictionaries. `launch` does its work and returns when it is done."""
@@ -202,6 +207,10 @@ class CudaTimer(Timer):
     def facts(self):
         """Name, UUID, driver, power cap, ... of the device."""
         return as_dict(self.library.hillclimb_timer_cuda_facts(self.handle).contents)
+
+    def cache_bytes(self):
+        """Twice the L2."""
+        return 2 * self.facts()["l2_bytes"]
 
     def state(self):
         """SM clock, temperature, power and event reasons now."""

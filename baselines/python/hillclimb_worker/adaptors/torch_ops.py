@@ -98,4 +98,4 @@ def build(implementation, operation, args, options):
         config = options.get("config") or {"mode": mode, "dynamic": False, "fullgraph": True}
         function = torch.compile(function, **config)
     launch, outputs = keep(lambda: function(*args))
-    return Subject(launch, outputs, NAMES[implementation], config)
+    return Subject(launch, outputs, NAMES[implementation], config, again=lambda more: keep(lambda: function(*more)))
