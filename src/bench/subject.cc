@@ -50,6 +50,7 @@ Result<std::unique_ptr<Subject>> make_subject(const PrepareRequest& request, Inp
   const std::string& name = request.implementation;
   if (name == "artifact") return make_artifact_subject(request, inputs);
   if (name == "onednn") return make_onednn_subject(request, inputs);
+  if (name == "openblas") return make_openblas_subject(request, inputs);
   if (name == "copy" || name == "memcpy" || name == "canary") return make_anchor_subject(request, inputs);
   if (name == "gpu-copy") return make_gpu_subject(request);
   return Diagnostic{.code = Code::not_available,

@@ -67,12 +67,16 @@ class Subject {
 Result<std::unique_ptr<Subject>> make_subject(const PrepareRequest& request, InputCache& inputs);
 Result<std::unique_ptr<Subject>> make_artifact_subject(const PrepareRequest& request, InputCache& inputs);
 Result<std::unique_ptr<Subject>> make_onednn_subject(const PrepareRequest& request, InputCache& inputs);
+/// sum, gemm_nn and gemm_nt in f32.
+Result<std::unique_ptr<Subject>> make_openblas_subject(const PrepareRequest& request, InputCache& inputs);
 /// copy, memcpy and canary.
 Result<std::unique_ptr<Subject>> make_anchor_subject(const PrepareRequest& request, InputCache& inputs);
-
-/// The oneDNN libraries that can be opened: those of the system, then `paths`.
 /// gpu-copy: not_available where no GPU is visible.
 Result<std::unique_ptr<Subject>> make_gpu_subject(const PrepareRequest& request);
+
+/// The oneDNN libraries that can be opened: those of the system, then `paths`.
 std::vector<Offer> onednn_offers(const std::vector<std::string>& paths);
+/// The system's OpenBLAS, or none.
+std::vector<Offer> openblas_offers();
 
 }  // namespace hc::bench

@@ -106,6 +106,7 @@ Result<Json> Server::hello(const Json& request) {
   for (const char* name : {"artifact", "copy", "memcpy", "canary"}) reply.offers.push_back({name, "", "1"});
   if (discover) {
     for (Offer& offer : onednn_offers(libraries)) reply.offers.push_back(std::move(offer));
+    for (Offer& offer : openblas_offers()) reply.offers.push_back(std::move(offer));
   }
   return to_json(reply);
 }

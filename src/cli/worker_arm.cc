@@ -74,7 +74,7 @@ Result<std::vector<bench::RunFile>> files_of(const contract::TaskBaseline& worke
 bool is_own(const contract::TaskBaseline& baseline) {
   if (baseline.worker.size() != 1) return false;
   const std::string& worker = baseline.worker.front();
-  return worker == "onednn" || worker == "memcpy" || worker == "copy";
+  return worker == "onednn" || worker == "openblas" || worker == "memcpy" || worker == "copy";
 }
 
 bench::Limits worker_limits() {
