@@ -38,6 +38,9 @@ struct ClimbOptions {
   std::function<bench::CanaryReading()> canary{};  ///< stands in for the processor's; for tests
   /// Stands in for the GPUs of this machine; for tests.
   std::function<Result<bench::GpuPool>(bench::GpuPoolOptions)> gpus{};
+  /// Stand in for a GPU's memory rates and for the copy that anchors its rounds; where `gpus` is set, nothing else does.
+  std::function<Result<bench::GpuRates>(const std::string& uuid)> gpu_rates{};
+  std::optional<tune::Contender> gpu_anchor{};
 };
 
 /// One climb of one task.
@@ -107,6 +110,7 @@ class Climb {
   Result<Subject> subject(const contract::TaskVariant& variant) const;
   Status lease_device(Work& work);
   ledger::Facts device_facts(const Work& work) const;
+  Result<std::vector<tune::Contender>> with_anchor(const Work& work, std::vector<tune::Contender> arms) const;
   void plan_for_workers(const Work& work, tune::CampaignPlan* plan);
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_config(const Work& work,
                                                                           const tune::Contender& arm) const;

@@ -228,7 +228,8 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
       journal.remove();
       return success();
     };
-    ledger::PairsArtifact artifact = HC_TRY(measure_batch(work, arms, journalled, keep_void));
+    const std::vector<tune::Contender> all = HC_TRY(with_anchor(work, arms));
+    ledger::PairsArtifact artifact = HC_TRY(measure_batch(work, all, journalled, keep_void));
     artifact.machine.insert(artifact.machine.end(), device.begin(), device.end());
     if (edit) edit(&artifact);
     return store_pairs(work, std::move(artifact), name, open_seq);

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "bench/gpu_canary.h"
+#include "bench/gpu_rates.h"
 #include "bench/worker_client.h"
 #include "cli/climb.h"
 #include "cli/reference_judge.h"
@@ -92,6 +93,16 @@ ledger::Facts Climb::device_facts(const Work& work) const {
   return bench::named_facts(bench::gpu_facts(work.lease->uuid));
 }
 
+/// The arms, and on a GPU the referee's own copy behind them: what fairness holds the baselines against.
+Result<std::vector<tune::Contender>> Climb::with_anchor(const Work& work, std::vector<tune::Contender> arms) const {
+  if (!work.lease || (options_.gpus && !options_.gpu_anchor)) return arms;
+  tune::Contender anchor = options_.gpu_anchor ? *options_.gpu_anchor : tune::device_anchor(context_.program);
+  anchor.env = work.env;
+  HC_TRY(tune::hash_binary(&anchor));
+  arms.push_back(std::move(anchor));
+  return arms;
+}
+
 /// Device and canary of a measurement with workers.
 void Climb::plan_for_workers(const Work& work, tune::CampaignPlan* plan) {
   if (by_worker() || !std::all_of(task_.baselines.begin(), task_.baselines.end(), is_own)) {
@@ -101,6 +112,11 @@ void Climb::plan_for_workers(const Work& work, tune::CampaignPlan* plan) {
   if (!plan->canary) plan->canary = [uuid = work.lease->uuid] { return read_canary(uuid); };
   plan->canary_band = kGpuCanaryBand;
   plan->reference_canaries = kGpuCanaries;
+  if (options_.gpu_rates) {
+    plan->rates = [this, uuid = work.lease->uuid] { return options_.gpu_rates(uuid); };
+  } else if (!options_.gpus) {
+    plan->rates = [uuid = work.lease->uuid] { return bench::gpu_rates(bench::own_gpu_rates(), uuid); };
+  }
   plan->intruder = [this, lease = work.lease] { return pool_->intruder(*lease); };
 }
 

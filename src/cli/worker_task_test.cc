@@ -354,6 +354,58 @@ TEST_F(WorkerTask, EveryWorkerOfAVariantGetsItsGpu) {
   EXPECT_EQ(pairs.timer, "event/one-launch/cold-l2");
 }
 
+/// What the referee measures of a GPU by itself: its copy in every round, its memory's rates before and after them.
+TEST_F(WorkerTask, AGpuCampaignHasItsAnchorAndItsRates) {
+  write_task("", "device = \"gpu\"\nwaive = \"a test\"\n");
+  ClimbOptions with = options("start");
+  with.gpus = idle_gpus({"GPU-test"}, folder_);
+  std::vector<std::string> asked;
+  with.gpu_rates = [&](const std::string& uuid) -> Result<bench::GpuRates> {
+    asked.push_back(uuid);
+    return bench::GpuRates{
+        .read_gbs = asked.size() == 1 ? 1e6 : 1e5, .copy_gbs = 900, .bytes = 1 << 20, .l2_bytes = 1024};
+  };
+  with.gpu_anchor = tune::device_anchor(kProgram);
+  with.gpu_anchor->prepare.implementation = "copy";
+  with.gpu_anchor->prepare.bytes = 1 << 20;
+  ASSERT_EQ(start(with), 0);
+  EXPECT_GE(asked.size(), 2u) << "before the rounds and after them";
+  for (const std::string& uuid : asked) EXPECT_EQ(uuid, "GPU-test");
+  const ledger::PairsArtifact pairs = ledger::parse_pairs(stored("nominate-t1"), "pairs").value();
+  EXPECT_EQ(pairs.read_gbs, 1e6) << "the better of the two";
+  EXPECT_EQ(pairs.cache_bytes, 1024);
+  EXPECT_EQ(ledger::fact(pairs.machine, "driver copy GB/s"), "900");
+  ASSERT_EQ(pairs.arms.back().name, "device copy");
+  EXPECT_EQ(pairs.arms.back().role, ledger::Role::anchor);
+  for (const ledger::Pair& pair : pairs.pairs) EXPECT_EQ(pair.readings.size(), pairs.arms.size());
+  EXPECT_TRUE(check().broken.empty()) << check().text;
+  // the same once more where the memory is said to read almost nothing: what the workers claim is impossible then
+  with.gpu_rates = [](const std::string&) -> Result<bench::GpuRates> {
+    return bench::GpuRates{.read_gbs = 1e-12, .copy_gbs = 1e-12, .bytes = 1 << 20, .l2_bytes = 0};
+  };
+  Workbench bench(with, context_);
+  ASSERT_TRUE(bench.open("t1").ok());
+  const Result<ledger::VariantVerdict> verdict = bench.verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  EXPECT_NE(verdict.value().verdict, ledger::Verdict::pass);
+  const ledger::PairsArtifact confirmed = ledger::parse_pairs(stored("confirm-t1"), "pairs").value();
+  EXPECT_NE(ledger::refusal(confirmed).find("above the read rate"), std::string::npos) << ledger::refusal(confirmed);
+}
+
+TEST_F(WorkerTask, WithoutTheGpusRatesThereAreNoNumbers) {
+  write_task("", "device = \"gpu\"\nwaive = \"a test\"\n");
+  ClimbOptions with = options("start");
+  with.gpus = idle_gpus({"GPU-test"}, folder_);
+  with.gpu_rates = [](const std::string&) -> Result<bench::GpuRates> {
+    return Diagnostic{Code::measurement_failed, "the memory rates of GPU-test failed"};
+  };
+  testing::internal::CaptureStdout();
+  const int without = start(with);
+  const std::string said = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(without, 1) << said;
+  EXPECT_NE(said.find("the memory rates of GPU-test failed"), std::string::npos) << said;
+}
+
 TEST_F(WorkerTask, StepsOnOurOwnSourceRefuse) {
   write_task("");
   ASSERT_EQ(start(options("start")), 0);

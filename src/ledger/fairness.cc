@@ -35,9 +35,19 @@ struct Speed {
   std::string where;
 };
 
-const Arm* arm_with(const PairsArtifact& a, Role role, const std::string& name) {
-  for (const Arm& arm : a.arms) {
-    if (arm.role == role && (name.empty() || arm.name == name)) return &arm;
+bool has_arm(const PairsArtifact& a, Role role, const std::string& name) {
+  return std::any_of(a.arms.begin(), a.arms.end(),
+                     [&](const Arm& arm) { return arm.role == role && arm.name == name; });
+}
+
+/// The anchor by which two measurements of a variant can be compared: an arm with that role, or a copy, that both have,
+/// timed in the same way on the same device. Null when there is none.
+const Arm* common_anchor(const PairsArtifact& a, const PairsArtifact& b) {
+  if (a.timer != b.timer || a.variant_hash != b.variant_hash || !other_device(a, b).empty()) return nullptr;
+  for (const Role role : {Role::anchor, Role::ceiling}) {
+    for (const Arm& arm : a.arms) {
+      if (arm.role == role && arm.varies.empty() && has_arm(b, role, arm.name)) return &arm;
+    }
   }
   return nullptr;
 }
@@ -55,35 +65,25 @@ const Reading* reading_in(const Pair& pair, const std::string& arm) {
   return nullptr;
 }
 
-/// Nothing when the measurement has no anchor, too few pairs or a wrong answer of the baseline.
-std::optional<Speed> speed_in(const PairsArtifact& a, const std::string& baseline) {
-  const Arm* anchor = arm_with(a, Role::anchor, "");
-  if (!anchor) anchor = arm_with(a, Role::ceiling, "");
-  if (!anchor || !arm_with(a, Role::baseline, baseline)) return std::nullopt;
+/// Nothing when the measurement lacks the baseline, has too few pairs or a wrong answer of it.
+std::optional<Speed> speed_in(const PairsArtifact& a, const std::string& baseline, const std::string& anchor) {
+  if (!has_arm(a, Role::baseline, baseline)) return std::nullopt;
   std::vector<double> relative, seconds;
   for (const Pair& pair : a.pairs) {
-    const Reading *own = reading_in(pair, baseline), *other = reading_in(pair, anchor->name);
+    const Reading *own = reading_in(pair, baseline), *other = reading_in(pair, anchor);
     if (!pair.valid || !own || !other) continue;
     if (!own->correct) return std::nullopt;
     seconds.push_back(log_seconds(*own));
     relative.push_back(seconds.back() - log_seconds(*other));
   }
   if (seconds.size() < kPairsToSpeak) return std::nullopt;
-  return Speed{level_of(relative), level_of(seconds), fmt::format("{}/{} against {}", a.run, a.name, anchor->name)};
+  return Speed{level_of(relative), level_of(seconds), fmt::format("{}/{} against {}", a.run, a.name, anchor)};
 }
 
 /// Whether `now` is slower than `best` by more than the handicap, beyond the noise of both.
 bool beyond(const Level& now, const Level& best) {
   const double noise = kSureness * std::hypot(now.error, best.error);
   return now.mean - best.mean - noise > std::log1p(kHandicap);
-}
-
-/// The anchor's name and what surrounds the timing have to agree for two speeds to be compared.
-bool comparable(const PairsArtifact& a, const PairsArtifact& b) {
-  const Arm *one = arm_with(a, Role::anchor, ""), *other = arm_with(b, Role::anchor, "");
-  if (!one) one = arm_with(a, Role::ceiling, "");
-  if (!other) other = arm_with(b, Role::ceiling, "");
-  return one && other && one->name == other->name && a.timer == b.timer && a.variant_hash == b.variant_hash;
 }
 
 /// Ids of all paired measurements of the variant since the goal was created.
@@ -107,13 +107,14 @@ std::string slower_than_itself(Evidence& evidence, const Lock& lock, const Locke
   const std::vector<std::string> all = measured_ids(evidence, variant.name);
   for (const std::string& id : ids) {
     const PairsArtifact* now = evidence.pairs(id, &ignored);
-    const std::optional<Speed> speed = now ? speed_in(*now, baseline) : std::nullopt;
-    if (!speed) continue;
-    for (const std::string& other : all) {
+    for (const std::string& other : now ? all : std::vector<std::string>{}) {
       const PairsArtifact* then = other == id ? nullptr : evidence.pairs(other, &ignored);
-      if (!then || !comparable(*now, *then) || !invalidities(*then, lock).empty()) continue;
-      const std::optional<Speed> best = speed_in(*then, baseline);
-      if (!best || !beyond(speed->relative, best->relative) || !beyond(speed->seconds, best->seconds)) continue;
+      const Arm* anchor = then ? common_anchor(*now, *then) : nullptr;
+      if (!anchor || !invalidities(*then, lock).empty()) continue;
+      const std::optional<Speed> speed = speed_in(*now, baseline, anchor->name);
+      const std::optional<Speed> best = speed_in(*then, baseline, anchor->name);
+      if (!speed || !best || !beyond(speed->relative, best->relative) || !beyond(speed->seconds, best->seconds))
+        continue;
       return fmt::format(
           "{} was {:.1f} % slower than its own best verified value ({}); a comparison with a handicapped baseline does "
           "not count",

@@ -17,6 +17,7 @@ class Fairness : public ::testing::Test {
   VariantVerdict judged(double baseline, double anchor, bool with_anchor = true, double sigma = 0.003) {
     const std::string folder = make_temp_folder("fairness");
     FakeShape shape;
+    shape.anchors = anchors_now_;
     shape.copy_ratio = with_anchor ? 1.1 : 0;
     shape.sigma = sigma;
     Store store = Store::open(folder, "").value();
@@ -30,7 +31,10 @@ class Fairness : public ::testing::Test {
     const int64_t nominated = store.run_open("r1", "nominate", "a", "").value();
     FakeShape before = shape;
     before.seed = 77;
-    (void)store.put("r1", "nominated", to_json(fake_pairs(before, Purpose::nominate, nominated)), "a", nominated);
+    before.anchors = anchors_then_;
+    PairsArtifact then = fake_pairs(before, Purpose::nominate, nominated);
+    for (auto& [key, value] : then.machine) value = key == "cpu" ? cpu_then_ : value;
+    (void)store.put("r1", "nominated", to_json(then), "a", nominated);
     (void)store.run_close(nominated, "done");
     const std::string tune = store.put("r1", "tune-a", to_json(fake_tune("a")), "a", -1).value();
     const Arm arm = fake_arm("hillclimb", Role::candidate);
@@ -40,7 +44,7 @@ class Fairness : public ::testing::Test {
     a.arms[0].tune = tune;
     for (Pair& pair : a.pairs) {
       for (Reading& r : pair.readings) {
-        const double factor = r.arm == "onednn" ? baseline : r.arm == "streaming-copy" ? anchor : 1;
+        const double factor = r.arm == "onednn" ? baseline : is_anchor(r.arm) ? anchor : 1;
         for (Block& block : r.blocks) block.seconds *= factor;
       }
     }
@@ -49,6 +53,9 @@ class Fairness : public ::testing::Test {
     Evidence evidence(folder, store.view());
     return judge_variant(evidence, lock, "a", {id});
   }
+  static bool is_anchor(const std::string& arm) { return arm == "streaming-copy" || arm == "device copy"; }
+  std::vector<std::string> anchors_then_, anchors_now_;
+  std::string cpu_then_ = "Example CPU 3000";
 };
 
 TEST_F(Fairness, a_slowed_baseline_blocks_what_would_pass) {
@@ -70,6 +77,23 @@ TEST_F(Fairness, a_fast_anchor_is_not_the_baselines_fault) { EXPECT_EQ(judged(1,
 
 TEST_F(Fairness, without_an_anchor_there_is_nothing_to_hold_it_against) {
   EXPECT_EQ(judged(1.04, 1, false).verdict, Verdict::pass);
+}
+
+TEST_F(Fairness, the_anchor_is_the_one_that_both_runs_have) {
+  // a hand-edited kernel was tried beside the stored winner, which is an anchor too
+  anchors_then_ = {"incumbent", "device copy"};
+  anchors_now_ = {"device copy"};
+  const VariantVerdict v = judged(1.04, 1, false);
+  EXPECT_EQ(v.verdict, Verdict::open);
+  EXPECT_NE(v.reason.find("against device copy"), std::string::npos) << v.reason;
+  EXPECT_EQ(judged(1.10, 1.10, false).verdict, Verdict::pass) << "the device was slow, not the baseline";
+  anchors_now_ = {"another"};
+  EXPECT_EQ(judged(1.04, 1, false).verdict, Verdict::pass) << "nothing is common";
+}
+
+TEST_F(Fairness, another_device_says_nothing) {
+  cpu_then_ = "Example CPU 4000";
+  EXPECT_EQ(judged(1.04, 1).verdict, Verdict::pass);
 }
 
 TEST_F(Fairness, what_lies_within_the_noise_does_not_block) {

@@ -45,7 +45,8 @@ struct FakeShape {
   double seconds = 0.001;  ///< of the baseline
   double sigma = 0.003;
   int64_t first_pid = 1000;
-  double before = 0;  ///< > 0: an earlier nomination with this true ratio becomes the shape's `before`
+  std::vector<std::string> anchors{};  ///< arms with that role, each as slow as the baseline
+  double before = 0;                   ///< > 0: an earlier nomination with this true ratio becomes the shape's `before`
 };
 
 inline std::string hash_of(const std::string& text) { return sha256_hex(text); }
@@ -113,6 +114,7 @@ inline PairsArtifact fake_pairs(const FakeShape& shape, Purpose purpose, int64_t
   a.work = {"GB/s", 1e7};
   a.arms = {fake_arm("hillclimb", Role::candidate), fake_arm("onednn", Role::baseline)};
   if (shape.copy_ratio > 0) a.arms.push_back(fake_arm("streaming-copy", Role::ceiling));
+  for (const std::string& name : shape.anchors) a.arms.push_back(fake_arm(name, Role::anchor));
   Noise noise(shape.seed);
   int index = 0;
   for (int k = 0; k < shape.pairs; ++k) {
@@ -120,9 +122,9 @@ inline PairsArtifact fake_pairs(const FakeShape& shape, Purpose purpose, int64_t
     for (size_t i = 0; i < a.arms.size(); ++i) {
       const Arm& arm = a.arms[k % 2 ? a.arms.size() - 1 - i : i];
       const double candidate = shape.seconds / shape.ratio;
-      const double seconds = arm.role == Role::candidate  ? candidate
-                             : arm.role == Role::baseline ? shape.seconds
-                                                          : candidate / shape.copy_ratio;
+      const double seconds = arm.role == Role::candidate ? candidate
+                             : arm.role == Role::ceiling ? candidate / shape.copy_ratio
+                                                         : shape.seconds;
       pair.readings.push_back(fake_reading(arm, shape, seconds, index++, &noise));
     }
     a.pairs.push_back(std::move(pair));

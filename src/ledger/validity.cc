@@ -69,14 +69,22 @@ void check_reading(const PairsArtifact& a, const Reading& r, const std::string& 
   if (r.inputs_sha256.empty()) out->push_back(fmt::format("{} has no checksum of its inputs", where));
 }
 
-/// Every arm once, the same inputs for all of them.
+/// Whether an arm is given the variant's inputs; a copy or another anchor brings its own.
+bool takes_inputs(const Arm* arm) {
+  return arm && (arm->role == Role::candidate || arm->role == Role::baseline || !arm->varies.empty());
+}
+
+/// Every arm once, the same inputs for all that take them.
 void check_round(const PairsArtifact& a, const Pair& pair, const std::string& where, Sentences* out) {
   std::set<std::string> seen;
+  const Reading* first = nullptr;
   for (const Reading& r : pair.readings) {
     check_reading(a, r, fmt::format("{}, {}", where, r.arm), out);
     if (!seen.insert(r.arm).second) out->push_back(fmt::format("{} has two readings of {}", where, r.arm));
-    if (r.inputs_sha256 != pair.readings.front().inputs_sha256) {
-      out->push_back(fmt::format("{}: {} and {} were given different inputs", where, pair.readings.front().arm, r.arm));
+    if (!takes_inputs(find_arm(a, r.arm))) continue;
+    if (!first) first = &r;
+    if (r.inputs_sha256 != first->inputs_sha256) {
+      out->push_back(fmt::format("{}: {} and {} were given different inputs", where, first->arm, r.arm));
     }
   }
   for (const Arm& arm : a.arms) {
@@ -219,7 +227,7 @@ std::string refusal(const PairsArtifact& a) {
       if (!a.pairs[k].valid || !arm) continue;
       if (!r.correct || r.nonfinite > 0) return fmt::format("wrong answer of {} in pair {}", r.arm, k + 1);
       const double bytes = a.work.amount - a.cache_bytes;
-      if (a.work.unit != "GB/s" || a.read_gbs <= 0 || bytes <= 0 || arm->role == Role::ceiling) continue;
+      if (a.work.unit != "GB/s" || a.read_gbs <= 0 || bytes <= 0 || !takes_inputs(arm)) continue;
       const double rate = bytes / reading_seconds(r) * 1e-9;
       if (rate > kCeilingSlack * a.read_gbs) {
         return fmt::format(

@@ -27,8 +27,8 @@ size_t fact_rank(const std::string& name) {
 }  // namespace
 
 void add_machine_fact(const std::string& name, const std::string& value, ledger::Facts* machine) {
-  // the known-good config is each measurement's own, and stands in its file
-  if (value.empty() || name.starts_with("known-good")) return;
+  // the known-good config and a GPU's copy rate are each measurement's own, and stand in its file
+  if (value.empty() || name.starts_with("known-good") || name == "driver copy GB/s") return;
   const auto known = std::find_if(machine->begin(), machine->end(), [&](const auto& f) { return f.first == name; });
   if (known == machine->end()) {
     machine->emplace_back(name, value);

@@ -18,8 +18,10 @@ namespace {
 
 using ledger::PairsArtifact;
 
-constexpr double kProcessorBand = 0.3;    ///< the other thread of a core costs that much; ours on both cores far more
-constexpr int kFirstReads = 3;            ///< of memory, before the first round
+constexpr double kProcessorBand = 0.3;  ///< the other thread of a core costs that much; ours on both cores far more
+constexpr int kFirstReads = 3;          ///< of memory, before the first round
+constexpr const char* kDeviceAnchor = "device copy";
+constexpr const char* kDriverCopy = "driver copy GB/s";
 constexpr int kCalibrationCanaries = 16;  ///< about 1.5 s in all
 
 /// Scalars of a JSON object as facts.
@@ -69,6 +71,17 @@ PairsArtifact opened(const std::vector<Contender>& contenders, const CampaignPla
 }
 
 }  // namespace
+/// The better of two looks at a GPU's memory: before the first round and after the last, while none of ours runs on it.
+Status read_device(const CampaignPlan& plan, bench::GpuRates* best, PairsArtifact* artifact) {
+  if (!plan.rates) return success();
+  const bench::GpuRates now = HC_TRY(plan.rates());
+  best->read_gbs = std::max(best->read_gbs, now.read_gbs);
+  best->copy_gbs = std::max(best->copy_gbs, now.copy_gbs);
+  artifact->read_gbs = best->read_gbs;
+  artifact->cache_bytes = static_cast<double>(now.l2_bytes);
+  return success();
+}
+
 
 Contender candidate_contender(const std::string& name, const Built& built, const std::string& program,
                               uint64_t input_seed, int threads) {
@@ -102,6 +115,18 @@ Contender copy_contender(const std::string& program, double compulsory_bytes, in
 }
 
 Status hash_binary(Contender* contender) {
+Contender device_anchor(const std::string& program) {
+  Contender out;
+  out.arm.name = kDeviceAnchor;
+  out.arm.role = ledger::Role::anchor;
+  out.arm.worker = "hillclimb worker";
+  out.argv = {program, "worker"};
+  out.prepare.implementation = "gpu-copy";
+  out.binary = program;
+  out.checked = false;
+  return out;
+}
+
   std::vector<bench::RunFile> files = contender->files;
   if (files.empty()) files = {{contender->binary, ""}};
   for (bench::RunFile& file : files) {
@@ -195,6 +220,8 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   PairsArtifact so_far = opened(contenders, plan);
   int valid = 0;
   const bench::CampaignRecord record = HC_TRY(bench::run_pairs(arms, pairs, [&](const bench::PairRecord& pair) {
+  bench::GpuRates device;
+  HC_TRY(read_device(plan, &device, &so_far));
     bench::append_pair(pair, arms, &so_far);
     valid += pair.valid;
     if (memory) so_far.read_gbs = memory->measure(1);
@@ -208,9 +235,11 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   bench::fill_artifact(record, arms, pairs, &artifact);
   artifact.read_gbs = so_far.read_gbs;
   artifact.cache_bytes = so_far.cache_bytes;
+  (void)read_device(plan, &device, &so_far);  // the first look stands by itself
   name_arms(contenders, &artifact);
   for (const bench::PairRecord& pair : record.pairs) {
     for (const bench::ArmRun& run : pair.runs) {
+  if (device.copy_gbs > 0) artifact.machine.emplace_back(kDriverCopy, fmt::format("{}", device.copy_gbs));
       if (run.verdict.correct) continue;
       return Diagnostic{Code::wrong_answer,
                         fmt::format("{}: {}", contenders[static_cast<size_t>(run.arm)].arm.name, run.verdict.message)};

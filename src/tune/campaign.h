@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/gpu_rates.h"
 #include "bench/pairing.h"
 #include "ledger/records.h"
 #include "tune/build.h"
@@ -31,6 +32,8 @@ Contender candidate_contender(const std::string& name, const Built& built, const
                               uint64_t input_seed, int threads);
 /// The streaming copy of as many bytes as a call has to move, as the ceiling.
 Contender copy_contender(const std::string& program, double compulsory_bytes, int threads);
+/// The referee's own copy on a GPU, which stands in every campaign there: how fast the device was in that very run.
+Contender device_anchor(const std::string& program);
 /// Reads the hash of the binary, or of all files, into the arm; file_error when one is not there.
 Status hash_binary(Contender* contender);
 
@@ -51,6 +54,7 @@ struct CampaignPlan {
   double canary_band = 0;                        ///< limit of its relative distance; 0: the processor's own scatter
   int reference_canaries = 5;                    ///< that have to agree at the begin
   bool read_rate = true;                         ///< measure the memory's; false where the arms do not run on it
+  std::function<Result<bench::GpuRates>()> rates;  ///< of the GPU's memory, before and after the rounds; null: none
   std::function<std::string()> intruder;         ///< see bench::PairPlan
   bench::Limits limits;                          ///< of the workers' answers
   std::function<void(int done)> on_pair;         ///< told the number of valid pairs so far
