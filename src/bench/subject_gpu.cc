@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "bench/device_kernels.h"
 #include "bench/device_stream.h"
+#include "bench/preheat.h"
 #include "bench/subject.h"
 
 namespace hc::bench {
@@ -22,6 +23,7 @@ TimeReply reply_of(const HillclimbTimerResult& result, const std::vector<Hillcli
   reply.warmup_launches = result.warmup_launches;
   reply.empty_s = result.empty_s;
   reply.clock = result.clock;
+  reply.copies = mode == Mode::back_to_back ? 1 : 0;
   for (int b = 0; b < result.block_count; ++b) {
     const HillclimbTimerBlock& from = result.blocks[b];
     const HillclimbTimerDeviceState& s = states[static_cast<size_t>(b)];
@@ -65,6 +67,10 @@ class GpuCopySubject : public Subject {
     options.warmup_s = request.warmup_s;
     options.flush_bytes = request.flush_bytes;
     options.max_launches = request.max_launches;
+    Preheat heat;
+    if (const char* why = preheat(stream_->timer(), launch_copy, stream_.get(), request.preheat_s, &heat)) {
+      return Result<TimeReply>(Diagnostic{.code = Code::measurement_failed, .message = why});
+    }
     std::vector<HillclimbTimerDeviceState> states(static_cast<size_t>(std::max(request.blocks, 1)));
     HillclimbTimerResult* result = nullptr;
     if (const char* why = hillclimb_timer_cuda_run(stream_->timer(), &options, launch_copy, stream_.get(), nullptr,
@@ -72,6 +78,7 @@ class GpuCopySubject : public Subject {
       return Result<TimeReply>(Diagnostic{.code = Code::measurement_failed, .message = why});
     }
     TimeReply reply = reply_of(*result, states, request.mode);
+    reply.preheat = heat;
     hillclimb_timer_cuda_free(result);
     return Result<TimeReply>(std::move(reply));
   }

@@ -38,7 +38,7 @@ struct ClimbOptions {
   std::function<bench::CanaryReading()> canary{};  ///< stands in for the processor's; for tests
   /// Stands in for the GPUs of this machine; for tests.
   std::function<Result<bench::GpuPool>(bench::GpuPoolOptions)> gpus{};
-  /// Stand in for a GPU's memory rates and for the copy that anchors its rounds; where `gpus` is set, nothing else does.
+  /// Stand in for a GPU's memory rates and for the copy that anchors its rounds; a stand-in for GPUs has none else.
   std::function<Result<bench::GpuRates>(const std::string& uuid)> gpu_rates{};
   std::optional<tune::Contender> gpu_anchor{};
 };
