@@ -34,6 +34,7 @@ Verdict verdict_of(const BlockCase& c, const PairsArtifact& a) {
   rules.limit = c.worst.limit;
   rules.alpha = c.lock.criteria.alpha;
   rules.rate_tolerance = c.lock.criteria.rate_tolerance;
+  rules.ahead_when_slow = c.lock.rules_version >= 2;
   return compare_pairs(pair_times(a, c.worst.best_baseline), rules).verdict;
 }
 
