@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <future>
 #include <memory>
 #include <optional>
 #include <set>
@@ -144,6 +145,10 @@ class Climb {
   std::string program_sha256_;
   bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
   bool beyond_ = false;           ///< every variant passes: a new candidate must be better than the one that is there
+  // climb_second.cc: the candidate's kernel under further backends
+  using Asked = std::pair<tune::Contender, std::future<Description>>;
+  Result<std::vector<Asked>> ask_seconds(const Work& work);
+  Status judge_seconds(Work& work, std::vector<Asked> seconds);
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
   bool keep_nomination_ = false;  ///< a nomination of this run that has every arm is good enough for whom to confirm
   std::optional<bench::GpuPool> pool_;

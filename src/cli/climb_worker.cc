@@ -278,7 +278,8 @@ Status Climb::check_worker(Work& work) {
   HC_TRY(store_->run_close(open_seq, record.passed ? "done" : reason));
   if (!verdict.ok()) return verdict.error();
   if (!record.passed) return Diagnostic{Code::wrong_answer, fmt::format("{}: {}", work.label, reason)};
-  return success();
+  return judge_seconds(work, std::move(seconds));
+  std::vector<Asked> seconds = HC_TRY(ask_seconds(work));
 }
 
 /// A baseline with a wrong answer is left out with the reason, and the others go on.

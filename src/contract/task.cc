@@ -247,6 +247,7 @@ class TaskBuilder {
 
   void device(const toml::table& root) {
     const toml::node* node = root.get("device");
+    second(*t, &c);
     if (!node) return;
     task_.device = in_.text(root, "device", "cpu");
     if (task_.device != "cpu" && task_.device != "gpu") {
@@ -259,6 +260,19 @@ class TaskBuilder {
     }
     if (task_.baselines.size() < 2 && task_.waive.empty()) {
       in_.fail(in_.span(*node), "a task on a GPU needs two baselines, one of PyTorch and one written in CuTe",
+  /// Further backends of the candidate's own worker; the one that is measured is checked anyway.
+  void second(const toml::table& t, TaskBaseline* c) {
+    if (!t.get("second")) return;
+    c->second = in_.texts(t, "second");
+    for (const std::string& name : c->second) {
+      if (!name.empty() && name != c->key("implementation")) continue;
+      in_.fail(in_.span(*t.get("second")),
+               name.empty() ? "`second` names an implementation without a name"
+                            : fmt::format("`second` is \"{}\", which is the candidate itself", name),
+               "name another implementation of the same kernel, or leave `second` out");
+    }
+  }
+
                "add one, or say why one is enough: waive = \"...\"");
     }
   }

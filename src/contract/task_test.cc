@@ -107,6 +107,11 @@ TEST(Task, EveryShippedTaskIsGood) {
     ++count;
   }
   EXPECT_GE(count, 1);
+  EXPECT_TRUE(mine.second.empty());
+  EXPECT_EQ(parse_task(path, text + "second = \"other\"\n").value().candidate->second,
+            (std::vector<std::string>{"other"}));
+  EXPECT_EQ(parse_task(path, text + "second = [\"b\", \"c\"]\n").value().candidate->second.size(), 2u);
+  EXPECT_FALSE(parse_task(path, text + "second = \"mine\"\n").ok()) << "that is the candidate itself";
 }
 
 TEST(Task, EveryMistakeHasItsDiagnostic) {

@@ -65,17 +65,19 @@ def tune(bound, args, tune_s, lesser):
 
 def build(implementation, operation, args, options):
     """The kernel is `kernel` (or `operation`, as FILE.py:name). `config` pins one; otherwise `tune_s` limits Helion's tuner, 0 is
-    no limit. `environment` is a table of further variables for the tuner, such as HELION_AUTOTUNE_EFFORT."""
+    no limit; `untuned` takes Helion's default config, for a check that times nothing. `environment` is a table of further
+    variables for the tuner, such as HELION_AUTOTUNE_EFFORT."""
     where = operation if ".py" in operation else options.get("kernel") or ""
     pinned, tune_s = options.get("config"), options.get("tune_s")
     wanted = options.get("environment") or {}
     inherited = any(name.startswith("HELION_AUTOTUNE") for name in os.environ)  # of whoever started us: no full search either
-    if not pinned and tune_s is None:
+    untuned = bool(options.get("untuned")) and not pinned and tune_s is None
+    if not pinned and tune_s is None and not untuned:
         raise Unsupported("Helion runs with a config or after a search: give `config` or `tune_s`")
     # The backend is read when helion is imported: one backend per process, as every number here is one config per process.
     os.environ["HELION_BACKEND"] = implementation.split("-")[1]
     if not pinned:
-        os.environ.update(settings_for(tune_s, wanted))
+        os.environ.update(settings_for(tune_s or 0, wanted))
     import helion
 
     bound = kernel_of(where).bind(tuple(args))
@@ -87,3 +89,5 @@ def build(implementation, operation, args, options):
     bound.set_config(config)
     launch, outputs = keep(lambda: bound(*args))
     return Subject(launch, outputs, f"helion {version()} {os.environ['HELION_BACKEND']}", json.loads(config.to_json()), report)
+    elif untuned:
+        config = bound.config_spec.default_config()
