@@ -121,6 +121,10 @@ class Climb {
   Status tune_worker(Work& work);
   Result<std::string> choose_judge(Work& work);
   Status check_worker(Work& work);
+  // climb_second.cc: the candidate's kernel under further backends
+  using Asked = std::pair<tune::Contender, std::future<Description>>;
+  Result<std::vector<Asked>> ask_seconds(const Work& work);
+  Status judge_seconds(Work& work, std::vector<Asked> seconds);
   bool checked_before(const Work& work) const;
   void ask_workers(Work& work);
   void judge_outputs(const Work& work, const tune::Contender& arm, Description* asked) const;
@@ -145,10 +149,6 @@ class Climb {
   std::string program_sha256_;
   bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
   bool beyond_ = false;           ///< every variant passes: a new candidate must be better than the one that is there
-  // climb_second.cc: the candidate's kernel under further backends
-  using Asked = std::pair<tune::Contender, std::future<Description>>;
-  Result<std::vector<Asked>> ask_seconds(const Work& work);
-  Status judge_seconds(Work& work, std::vector<Asked> seconds);
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
   bool keep_nomination_ = false;  ///< a nomination of this run that has every arm is good enough for whom to confirm
   std::optional<bench::GpuPool> pool_;

@@ -245,6 +245,7 @@ Status Climb::check_worker(Work& work) {
   const std::string reference = HC_TRY(choose_judge(work));
   work.candidate.elements = work.elements;
   if (keep_nomination_ && checked_before(work)) return success();
+  std::vector<Asked> seconds = HC_TRY(ask_seconds(work));
   const auto look = [&]() -> Result<bench::OutputVerdict> {
     const tune::Contender& c = work.candidate;
     const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(c.argv, worker_limits(), c.env));
@@ -279,7 +280,6 @@ Status Climb::check_worker(Work& work) {
   if (!verdict.ok()) return verdict.error();
   if (!record.passed) return Diagnostic{Code::wrong_answer, fmt::format("{}: {}", work.label, reason)};
   return judge_seconds(work, std::move(seconds));
-  std::vector<Asked> seconds = HC_TRY(ask_seconds(work));
 }
 
 /// A baseline with a wrong answer is left out with the reason, and the others go on.

@@ -233,6 +233,7 @@ class TaskBuilder {
     c.worker = command(*t);
     c.name = in_.text(*t, "name", in_.text(*t, "implementation"));
     recipe(*t, &c);
+    second(*t, &c);
     for (const TaskBaseline& b : task_.baselines) {
       if (b.name != c.name) continue;
       in_.fail(c.span, fmt::format("candidate and a baseline are both named \"{}\"", c.name),
@@ -245,21 +246,6 @@ class TaskBuilder {
     task_.candidate = std::move(c);
   }
 
-  void device(const toml::table& root) {
-    const toml::node* node = root.get("device");
-    second(*t, &c);
-    if (!node) return;
-    task_.device = in_.text(root, "device", "cpu");
-    if (task_.device != "cpu" && task_.device != "gpu") {
-      in_.fail(in_.span(*node), fmt::format("there is no device \"{}\"", task_.device), "cpu and gpu are there");
-    }
-    if (task_.device == "cpu") return;
-    if (!task_.candidate) {
-      in_.fail(in_.span(*node), "a task on a GPU needs a [candidate], since our own tuner's candidates run on the CPU",
-               "add [candidate] with worker and implementation");
-    }
-    if (task_.baselines.size() < 2 && task_.waive.empty()) {
-      in_.fail(in_.span(*node), "a task on a GPU needs two baselines, one of PyTorch and one written in CuTe",
   /// Further backends of the candidate's own worker; the one that is measured is checked anyway.
   void second(const toml::table& t, TaskBaseline* c) {
     if (!t.get("second")) return;
@@ -273,6 +259,20 @@ class TaskBuilder {
     }
   }
 
+  void device(const toml::table& root) {
+    const toml::node* node = root.get("device");
+    if (!node) return;
+    task_.device = in_.text(root, "device", "cpu");
+    if (task_.device != "cpu" && task_.device != "gpu") {
+      in_.fail(in_.span(*node), fmt::format("there is no device \"{}\"", task_.device), "cpu and gpu are there");
+    }
+    if (task_.device == "cpu") return;
+    if (!task_.candidate) {
+      in_.fail(in_.span(*node), "a task on a GPU needs a [candidate], since our own tuner's candidates run on the CPU",
+               "add [candidate] with worker and implementation");
+    }
+    if (task_.baselines.size() < 2 && task_.waive.empty()) {
+      in_.fail(in_.span(*node), "a task on a GPU needs two baselines, one of PyTorch and one written in CuTe",
                "add one, or say why one is enough: waive = \"...\"");
     }
   }

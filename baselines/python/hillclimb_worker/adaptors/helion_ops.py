@@ -3,11 +3,14 @@
 import importlib.util
 import json
 import os
+import pathlib
+import sys
 import tempfile
 import time
 
 from . import Subject, Unsupported, keep
 
+SOURCES = True  # an edited generated source can be run in its place
 NAMES = {"helion-triton": "Helion, triton backend", "helion-cute": "Helion, cute backend"}
 
 
@@ -18,12 +21,21 @@ def version():
     return of("helion")
 
 
-def load(path):
-    """The module of a kernel file, by path."""
-    spec = importlib.util.spec_from_file_location("hillclimb_candidate", path)
+def load(path, name="hillclimb_candidate"):
+    """The module of a file, by path; Triton and CuTe look their functions' text up by it."""
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def edited(path, name):
+    """The function of a generated source that somebody edited: it keeps the kernel's name and arguments."""
+    function = getattr(load(path, "hillclimb_edited"), name, None)
+    if not callable(function):
+        raise Unsupported(f"the source {path} has no function `{name}`; keep the one of the generated source")
+    return function
 
 
 def kernel_of(where):
@@ -84,10 +96,16 @@ def build(implementation, operation, args, options):
     report = None
     if pinned:
         config = helion.Config.from_json(json.dumps(pinned))
+    elif untuned:
+        config = bound.config_spec.default_config()
     else:
         config, report = tune(bound, args, tune_s, bool(wanted) or inherited)
     bound.set_config(config)
-    launch, outputs = keep(lambda: bound(*args))
-    return Subject(launch, outputs, f"helion {version()} {os.environ['HELION_BACKEND']}", json.loads(config.to_json()), report)
-    elif untuned:
-        config = bound.config_spec.default_config()
+    function, source = bound, lambda: bound.to_triton_code(config)
+    detail = f"helion {version()} {os.environ['HELION_BACKEND']}"
+    if options.get("source"):
+        function, source = edited(options["source"], bound.kernel.name), pathlib.Path(options["source"]).read_text
+        detail += ", an edited source"
+    launch, outputs = keep(lambda: function(*args))
+    again = lambda more: keep(lambda: function(*more))  # noqa: E731
+    return Subject(launch, outputs, detail, json.loads(config.to_json()), report, again=again, source=source)
