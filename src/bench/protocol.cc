@@ -60,6 +60,7 @@ Json to_json(const PrepareRequest& value) {
   if (!value.kernel.empty()) json["kernel"] = value.kernel;
   if (!value.config.empty()) json["config"] = parse_json(value.config).value_or(Json(value.config));
   if (!value.options.empty()) json["options"] = parse_json(value.options).value_or(Json::object());
+  if (!value.source.empty()) json["source"] = value.source;
   if (value.tune_s >= 0) json["tune_s"] = value.tune_s;
   return json;
 }
@@ -80,13 +81,28 @@ Json to_json(const TimeRequest& value) {
           {"slot", value.slot}};
 }
 
+Json to_json(const ListingRequest& value) { return {{"out_dir", value.out_dir}, {"slot", value.slot}}; }
+
+Json to_json(const ListingReply& value) {
+  Json files = Json::array();
+  for (const ListedFile& file : value.files) {
+    files.push_back({{"kind", file.kind}, {"name", file.name}, {"path", file.path}});
+  }
+  Json json{{"files", files}};
+  if (!value.tools.empty()) json["tools"] = value.tools;
+  if (!value.missing.empty()) json["missing"] = value.missing;
+  return json;
+}
+
 Json to_json(const HelloReply& value) {
   Json offers = Json::array();
   for (const Offer& offer : value.offers) {
     offers.push_back(
         {{"implementation", offer.implementation}, {"library", offer.library}, {"version", offer.version}});
   }
-  return {{"protocol", value.protocol}, {"worker", value.worker}, {"backend", value.backend}, {"offers", offers}};
+  Json json{{"protocol", value.protocol}, {"worker", value.worker}, {"backend", value.backend}, {"offers", offers}};
+  if (!value.can.empty()) json["can"] = value.can;
+  return json;
 }
 
 Json to_json(const PrepareReply& value) {
@@ -100,6 +116,13 @@ Json to_json(const PrepareReply& value) {
             {"in_place", value.in_place},
             {"inputs_sha256", value.inputs_sha256}};
   if (!value.config.empty()) json["config"] = parse_json(value.config).value_or(Json(value.config));
+  if (!value.modules.empty() || !value.packages.empty()) {
+    Json packages = Json::array();
+    for (const LoadedPackage& one : value.packages) {
+      packages.push_back({{"name", one.name}, {"version", one.version}, {"sha256", one.sha256}});
+    }
+    json["loaded"] = {{"files", value.modules}, {"packages", packages}};
+  }
   if (value.tuned) {
     json["tune"] = {{"cold", value.tune.cold},
                     {"full", value.tune.full},
@@ -155,6 +178,7 @@ Result<PrepareRequest> prepare_request_from_json(const Json& json) {
   reader.optional("kernel", &value.kernel);
   value.config = reader.text_of("config");
   value.options = reader.text_of("options");
+  reader.optional("source", &value.source);
   reader.optional("tune_s", &value.tune_s);
   return reader.finish(std::move(value));
 }
@@ -166,6 +190,29 @@ Result<CheckRequest> check_request_from_json(const Json& json) {
   reader.optional("run", &value.run);
   reader.optional("slot", &value.slot);
   reader.optional("elements", &value.elements);
+  return reader.finish(std::move(value));
+}
+
+Result<ListingRequest> listing_request_from_json(const Json& json) {
+  JsonReader reader(json);
+  ListingRequest value;
+  reader.required("out_dir", &value.out_dir);
+  reader.optional("slot", &value.slot);
+  return reader.finish(std::move(value));
+}
+
+Result<ListingReply> listing_reply_from_json(const Json& json) {
+  JsonReader reader(json);
+  ListingReply value;
+  reader.each("files", [&](JsonReader& item) {
+    ListedFile file;
+    item.required("kind", &file.kind);
+    item.optional("name", &file.name);
+    item.required("path", &file.path);
+    value.files.push_back(std::move(file));
+  });
+  reader.optional("tools", &value.tools);
+  reader.optional("missing", &value.missing);
   return reader.finish(std::move(value));
 }
 
@@ -188,6 +235,7 @@ Result<HelloReply> hello_reply_from_json(const Json& json) {
   reader.required("protocol", &value.protocol);
   reader.required("worker", &value.worker);
   reader.optional("backend", &value.backend);
+  reader.optional("can", &value.can);
   reader.each("offers", [&](JsonReader& item) {
     Offer offer;
     item.required("implementation", &offer.implementation);
@@ -211,6 +259,16 @@ Result<PrepareReply> prepare_reply_from_json(const Json& json) {
   reader.optional("in_place", &value.in_place);
   reader.optional("inputs_sha256", &value.inputs_sha256);
   value.config = reader.text_of("config");
+  reader.object("loaded", [&](JsonReader& loaded) {
+    loaded.optional("files", &value.modules);
+    loaded.each("packages", [&](JsonReader& item) {
+      LoadedPackage one;
+      item.required("name", &one.name);
+      item.optional("version", &one.version);
+      item.optional("sha256", &one.sha256);
+      value.packages.push_back(std::move(one));
+    });
+  });
   value.tuned = reader.object("tune", [&](JsonReader& tune) {
     tune.required("cold", &value.tune.cold);
     tune.required("full", &value.tune.full);

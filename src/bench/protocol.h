@@ -32,6 +32,7 @@ struct PrepareRequest {
   std::string kernel{};       ///< a user's own kernel, `FILE.py:name`
   std::string config{};       ///< config to run with, JSON text; empty: the implementation's own choice
   std::string options{};      ///< what else the task's recipe says, JSON text of an object; empty: nothing
+  std::string source{};       ///< path of an edited generated source, run in place of what the config generates
   double tune_s = -1;         ///< limit of the worker's own tuner in seconds, 0: none; negative: it must not tune
 };
 
@@ -56,6 +57,14 @@ struct HelloReply {
   std::string worker{};   ///< name and version of the worker
   std::string backend{};  ///< "cpu", "cuda"
   std::vector<Offer> offers{};
+  std::vector<std::string> can{};  ///< what it does beyond the five requests: listing, source
+};
+
+/// An installed package of which something is loaded.
+struct LoadedPackage {
+  std::string name{};
+  std::string version{};
+  std::string sha256{};  ///< of its list of files with their hashes
 };
 
 struct PrepareReply {
@@ -71,7 +80,7 @@ struct PrepareReply {
   std::string config{};         ///< config that runs, JSON text; given back to `prepare` it makes the same thing
   bool tuned = false;           ///< `tune` says how
   TuneReport tune;
-};
+  std::vector<std::string> modules{};
 
 /// One written storage after a run.
 struct OutputFile {
@@ -94,6 +103,25 @@ struct CheckRequest {
 
 struct CheckReply {
   std::vector<OutputFile> outputs{};
+};
+
+/// The code of what is prepared, as files.
+struct ListingRequest {
+  std::string out_dir{};
+  std::string slot = "main";
+};
+
+/// One text or binary of a prepared subject.
+struct ListedFile {
+  std::string kind{};  ///< source (generated), ptx, cubin or sass
+  std::string name{};  ///< of the kernel, or of the source's function
+  std::string path{};
+};
+
+struct ListingReply {
+  std::vector<ListedFile> files{};
+  std::vector<std::string> tools{};  ///< paths of disassemblers that came with its packages
+  std::string missing{};             ///< what it cannot list and why, or empty
 };
 
 struct TimeRequest {
@@ -146,6 +174,8 @@ struct TimeReply {
 nlohmann::ordered_json to_json(const PrepareRequest& value);
 nlohmann::ordered_json to_json(const CheckRequest& value);
 nlohmann::ordered_json to_json(const TimeRequest& value);
+nlohmann::ordered_json to_json(const ListingRequest& value);
+nlohmann::ordered_json to_json(const ListingReply& value);
 nlohmann::ordered_json to_json(const HelloReply& value);
 nlohmann::ordered_json to_json(const PrepareReply& value);
 nlohmann::ordered_json to_json(const CheckReply& value);
@@ -153,6 +183,8 @@ nlohmann::ordered_json to_json(const TimeReply& value);
 nlohmann::ordered_json to_json(const Block& value);
 Result<PrepareRequest> prepare_request_from_json(const nlohmann::ordered_json& json);
 Result<CheckRequest> check_request_from_json(const nlohmann::ordered_json& json);
+Result<ListingRequest> listing_request_from_json(const nlohmann::ordered_json& json);
+Result<ListingReply> listing_reply_from_json(const nlohmann::ordered_json& json);
 Result<TimeRequest> time_request_from_json(const nlohmann::ordered_json& json);
 Result<HelloReply> hello_reply_from_json(const nlohmann::ordered_json& json);
 Result<PrepareReply> prepare_reply_from_json(const nlohmann::ordered_json& json);

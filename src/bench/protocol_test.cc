@@ -38,6 +38,28 @@ TEST(Protocol, TheDevicesStateOfABlockIsKept) {
   EXPECT_FALSE(to_json(again.value())["blocks"][1].contains("device")) << "a processor has none";
 }
 
+TEST(Protocol, ListingsAndLoadedModulesComeThrough) {
+  const Result<ListingReply> listing = listing_reply_from_json(
+      parse_json(R"({"files":[{"kind":"ptx","name":"rows","path":"/t/0.ptx"}],"tools":["/b/nvdisasm"],"missing":"x"})")
+          .value());
+  ASSERT_TRUE(listing.ok()) << listing.error().message;
+  EXPECT_EQ(listing.value().files.at(0).kind, "ptx");
+  EXPECT_EQ(to_json(listing_reply_from_json(to_json(listing.value())).value()), to_json(listing.value()));
+  EXPECT_FALSE(listing_reply_from_json(parse_json(R"({"files":[{"kind":"ptx"}]})").value()).ok()) << "without a path";
+  PrepareReply reply;
+  EXPECT_FALSE(to_json(reply).contains("loaded"));
+  reply.modules = {"/w/mine.py"};
+  reply.packages = {{"numbers", "1", "ab"}};
+  const Result<PrepareReply> again = prepare_reply_from_json(to_json(reply));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_EQ(again.value().modules, reply.modules);
+  EXPECT_EQ(again.value().packages.at(0).sha256, "ab");
+  const Result<HelloReply> hello =
+      hello_reply_from_json(parse_json(R"({"protocol":1,"worker":"w","can":["listing"]})").value());
+  ASSERT_TRUE(hello.ok());
+  EXPECT_EQ(hello.value().can, std::vector<std::string>{"listing"});
+}
+
 TEST(Protocol, AStateOfAnotherKindIsRefusedByName) {
   const Result<TimeReply> clock = reply_with(R"({"sm_mhz_clock":"fast"})");
   ASSERT_FALSE(clock.ok());

@@ -206,6 +206,17 @@ Result<TimeReply> Worker::time(const TimeRequest& request) {
   return read;
 }
 
+Result<ListingReply> Worker::listing(const ListingRequest& request) {
+  if (std::find(hello_.can.begin(), hello_.can.end(), "listing") == hello_.can.end()) {
+    return Diagnostic{Code::not_available, fmt::format("worker {} ({}) does not list its code", name_, hello_.worker)}
+        .fix("a worker that answers `listing` says so under `can` in its hello: docs/worker-protocol.md");
+  }
+  const std::unique_ptr<Reply> reply = HC_TRY(call("listing", line_of("listing", to_json(request)), limits_.prepare_s));
+  Result<ListingReply> read = listing_reply_from_json(reply->json);
+  if (!read.ok()) return fail("answered listing wrongly: " + read.error().message);
+  return read;
+}
+
 Status Worker::bye() {
   HC_TRY(call("bye", line_of("bye", Json::object()), limits_.bye_s));
   const int status = process_.stop(limits_.bye_s);

@@ -31,6 +31,8 @@ class Worker {
   Result<PrepareReply> prepare(const PrepareRequest& request);
   Result<CheckReply> check(const CheckRequest& request);
   Result<TimeReply> time(const TimeRequest& request);
+  /// Has the prepared subject's code written to files; not_available when the worker said no `listing` in its hello.
+  Result<ListingReply> listing(const ListingRequest& request);
   /// Asks it to end and waits; worker_failed when it ended with another status than 0.
   Status bye();
   /// False after it died, hung or spoke nonsense: no further call is answered. A refused request leaves it alive.

@@ -7,6 +7,7 @@
 #include "cli/baseline_view.h"
 #include "cli/disassembly.h"
 #include "cli/workbench.h"
+#include "cli/worker_listing.h"
 #include "tune/search.h"
 
 namespace hc::cli {
@@ -136,6 +137,7 @@ Result<int> diff(const Parsed& parsed, const Context& context) {
   }
   Workbench bench(HC_TRY(read_workbench_options(parsed, "diff")), context);
   HC_TRY(bench.open_to_read(parsed.get("--variant")));
+  if (bench.task().candidate) return diff_workers(parsed, bench);
   return parsed.has("--baseline") ? diff_with_baseline(parsed, bench) : diff_with_config(parsed, bench);
 }
 
@@ -144,7 +146,9 @@ Result<int> diff(const Parsed& parsed, const Context& context) {
 const Command& diff_command() {
   static const Command kCommand{
       "diff", false,
-      "Show the stored winner of one variant beside another config or a baseline: source, machine code, counts.",
+      "Show the stored winner of one variant beside another config or a baseline: source, machine code (PTX and SASS "
+      "on "
+      "a GPU), counts.",
       workbench_options(
           {{"--config", OptionKind::one, "FILE", "The other config; the tune before, or the defaults, if left out."},
            {"--set", OptionKind::many, "KNOB=VALUE", "Set a knob of the other config."},

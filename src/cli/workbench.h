@@ -39,6 +39,10 @@ struct Attempt {
   ledger::Comparison incumbent;                                       ///< above 1: faster than the stored winner
 };
 
+/// Arms of a `try` beside the baselines: the stored winner, and the source that was edited.
+inline constexpr const char* kIncumbent = "incumbent";
+inline constexpr const char* kHandEdited = "hand-edited";
+
 /// One goal with one variant (all of them for first_numbers) in the hand.
 class Workbench : protected Climb {
  public:
@@ -60,6 +64,13 @@ class Workbench : protected Climb {
   Result<ledger::VariantVerdict> confirm_anew();
   /// The edited source in place of the one generated for the config, paired with baselines and incumbent.
   Result<Attempt> attempt(const std::string& source, const std::optional<knob::Config>& config);
+  /// The same of a candidate that is a worker: the source that its winner's config generates, edited; `file_name` ends
+  /// as the worker needs it. not_available where the worker takes none.
+  Result<Attempt> attempt_worker(const std::string& source, const std::string& file_name);
+  /// The stored winner of a candidate that is a worker, pinned, with the variant's GPU; goal_error without one.
+  Result<tune::Contender> stored_worker();
+  /// A baseline as this run pinned it, with the variant's GPU.
+  Result<tune::Contender> stored_baseline(const contract::TaskBaseline& baseline);
   /// Every knob of the winner that is not at its default, set back one at a time; the last row sets back all.
   Result<std::vector<Ablation>> ablate();
   /// Everything in a baseline's recipe and config that can be set back, one at a time, beside the baseline as it is;

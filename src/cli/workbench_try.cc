@@ -13,8 +13,6 @@
 namespace hc::cli {
 namespace {
 
-constexpr const char* kIncumbent = "incumbent";
-constexpr const char* kHandEdited = "hand-edited";
 constexpr size_t kArmsAtOnce = 10;  ///< beside the winner; a round of more takes so long that the machine drifts
 
 /// A built config that is measured beside the candidate and decides nothing.

@@ -49,7 +49,7 @@ class Worker:
             except Exception as error:
                 missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}", "help": adaptors.help_for(name)})
         return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": self.kind,
-                "offers": offers, "missing": missing}
+                "can": ["listing"], "offers": offers, "missing": missing}
 
     def inputs(self, texts, seed):
         """Arguments by their texts; the same texts and seed give the tensors that are there already."""
@@ -197,6 +197,14 @@ class Worker:
                 max_launches=int(request.get("max_launches", 0)),
             )
 
+    def listing(self, request):
+        """Source, PTX and cubins of what is prepared, as files in the request's folder."""
+        from . import listing
+
+        subject, _, _ = self.subject(request)
+        os.makedirs(request["out_dir"], exist_ok=True)
+        return listing.write(subject, request["out_dir"])
+
     def device(self, _request):
         """Facts and state of the device."""
         return {"facts": self.timer.facts(), "state": self.timer.state()}
@@ -293,7 +301,7 @@ def main(arguments=None):
             if operation == "bye":
                 channel.write(json.dumps({"ok": True, "op": "bye"}) + "\n")
                 return 0
-            if operation not in ("hello", "prepare", "check", "time", "device", "drop"):
+            if operation not in ("hello", "prepare", "check", "time", "listing", "device", "drop"):
                 raise Refused("MeasurementFailed", f"there is no operation `{operation}`")
             reply = {"ok": True, "op": operation, **getattr(worker, operation)(request)}
         except Refused as error:
