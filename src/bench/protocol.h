@@ -80,7 +80,9 @@ struct PrepareReply {
   std::string config{};         ///< config that runs, JSON text; given back to `prepare` it makes the same thing
   bool tuned = false;           ///< `tune` says how
   TuneReport tune;
-  std::vector<std::string> modules{};
+  std::vector<std::string> modules{};     ///< files of loaded modules that no installed package brought
+  std::vector<LoadedPackage> packages{};  ///< and the packages that brought the others
+};
 
 /// One written storage after a run.
 struct OutputFile {
