@@ -1,6 +1,8 @@
 // `hillclimb try`: a hand-edited source in place of the generated one, judged by the same rules.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "base/files.h"
 #include "cli/workbench.h"
 
@@ -39,7 +41,13 @@ Result<int> try_source(const Parsed& parsed, const Context& context) {
   }
   Workbench bench(options, context);
   HC_TRY(bench.open(parsed.get("--variant")));
-  const Attempt attempt = HC_TRY(bench.attempt(*source, config));
+  const bool worker = bench.task().candidate.has_value();
+  if (worker && config) {
+    return Diagnostic{Code::usage, "the config of a worker's candidate is its own, and the source was generated for it"}
+        .fix("leave --config and --set out");
+  }
+  const std::string file_name = std::filesystem::path(parsed.get("--source")).filename().string();
+  const Attempt attempt = HC_TRY(worker ? bench.attempt_worker(*source, file_name) : bench.attempt(*source, config));
   HC_TRY(bench.finish());
   bench.progress().line("tried");
   print_attempt(attempt, parsed.get("--variant"));
@@ -50,7 +58,9 @@ Result<int> try_source(const Parsed& parsed, const Context& context) {
 
 const Command& try_command() {
   static const Command kCommand{
-      "try", false, "Measure a hand-edited generated source of one variant against baselines and stored winner.",
+      "try", false,
+      "Measure a hand-edited generated source of one variant (ours, or a worker's) against baselines and stored "
+      "winner.",
       workbench_options(
           {{"--source", OptionKind::one, "FILE", "The edited source: same entry, same storages."},
            {"--config", OptionKind::one, "FILE", "The config it was generated for; the stored winner's if left out."},

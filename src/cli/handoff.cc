@@ -57,20 +57,6 @@ std::string compile_line(const Handoff& h) {
                      h.folder);
 }
 
-std::string number_table(const Handoff& h) {
-  const ledger::VariantVerdict& v = h.verdict;
-  const ledger::Work& work = h.variant->work;
-  std::string out = fmt::format("| | ms | {} | ratio | bounds |\n|---|--:|--:|--:|---|\n", work.unit);
-  out +=
-      fmt::format("| candidate | {:.4g} | {:.4g} | | |\n", v.candidate_seconds * 1e3, rate(work, v.candidate_seconds));
-  for (const ledger::BaselineVerdict& b : v.baselines) {
-    out += fmt::format("| {} | {:.4g} | {:.4g} | {:.4f} | [{:.4f}, {:.4f}] in {} pairs{} |\n", b.name, b.seconds * 1e3,
-                       rate(work, b.seconds), b.comparison.ratio, b.comparison.lcb, b.comparison.ucb,
-                       b.comparison.pairs, b.confirmed ? "" : ", nominated only");
-  }
-  return out;
-}
-
 std::string readme(const Handoff& h) {
   const ledger::VariantVerdict& v = h.verdict;
   std::string inputs;
@@ -94,11 +80,27 @@ std::string readme(const Handoff& h) {
       "## Measure\n\n    {command}\n\n## Compile only\n\n    {compile}\n",
       fmt::arg("task", h.task->name), fmt::arg("variant", v.name), fmt::arg("verdict", ledger::verdict_name(v.verdict)),
       fmt::arg("reason", v.reason.empty() ? "" : " (" + v.reason + ")"), fmt::arg("kernel", h.variant->kernel),
-      fmt::arg("inputs", inputs), fmt::arg("limit", v.limit), fmt::arg("table", number_table(h)),
+      fmt::arg("inputs", inputs), fmt::arg("limit", v.limit), fmt::arg("table", handoff_table(h)),
       fmt::arg("command", try_command_line(h)), fmt::arg("compile", compile_line(h)));
 }
 
 }  // namespace
+
+std::string handoff_table(const Handoff& h) {
+  const ledger::VariantVerdict& v = h.verdict;
+  const ledger::Work& work = h.variant->work;
+  std::string out = fmt::format("| | ms | {} | ratio | bounds |\n|---|--:|--:|--:|---|\n", work.unit);
+  out +=
+      fmt::format("| candidate | {:.4g} | {:.4g} | | |\n", v.candidate_seconds * 1e3, rate(work, v.candidate_seconds));
+  for (const ledger::BaselineVerdict& b : v.baselines) {
+    out += fmt::format("| {} | {:.4g} | {:.4g} | {:.4f} | [{:.4f}, {:.4f}] in {} pairs{} |\n", b.name, b.seconds * 1e3,
+                       rate(work, b.seconds), b.comparison.ratio, b.comparison.lcb, b.comparison.ucb,
+                       b.comparison.pairs, b.confirmed ? "" : ", nominated only");
+  }
+  return out;
+}
+
+std::string handoff_numbers(const Handoff& h) { return numbers_json(h).dump(1) + "\n"; }
 
 std::string handoff_folder(const std::string& artifacts, const std::string& run, const std::string& variant) {
   return fmt::format("{}/{}/handoff/{}", artifacts, run, variant);
@@ -106,6 +108,10 @@ std::string handoff_folder(const std::string& artifacts, const std::string& run,
 
 std::string try_command_line(const Handoff& h) {
   const std::string where = h.artifacts == "artifacts" ? "" : fmt::format(" --artifacts {}", h.artifacts);
+  if (h.listing) {
+    return fmt::format("hillclimb try {} --variant {} --source {}/{}{}", h.task_path, h.variant->name, h.folder,
+                       h.listing->source_file, where);
+  }
   return fmt::format("hillclimb try {} --variant {} --source {}/kernel.cc --config {}/config.txt{}", h.task_path,
                      h.variant->name, h.folder, h.folder, where);
 }
@@ -116,7 +122,7 @@ Status write_handoff(const Handoff& h) {
     HC_TRY(write(join_path(h.folder, "include/" + header.name), header.text));
   }
   HC_TRY(write(join_path(h.folder, "config.txt"), knob::to_text(h.winner->compiled.config) + "\n"));
-  HC_TRY(write(join_path(h.folder, "numbers.json"), numbers_json(h).dump(1) + "\n"));
+  HC_TRY(write(join_path(h.folder, "numbers.json"), handoff_numbers(h)));
   return write(join_path(h.folder, "README.md"), readme(h));
 }
 

@@ -49,7 +49,7 @@ class Worker:
             except Exception as error:
                 missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}", "help": adaptors.help_for(name)})
         return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": self.kind,
-                "can": ["listing"], "offers": offers, "missing": missing}
+                "can": ["listing", "source"], "offers": offers, "missing": missing}
 
     def inputs(self, texts, seed):
         """Arguments by their texts; the same texts and seed give the tensors that are there already."""
@@ -100,9 +100,11 @@ class Worker:
         except ImportError as error:
             raise Refused("NotAvailable", f"PyTorch is not here, and every implementation needs it: {error}", "pip install torch")
 
+        if request.get("source") and not getattr(module, "SOURCES", False):
+            raise Refused("NotAvailable", f"{implementation} generates no source, so an edited one cannot take its place")
         self.open(int(request.get("threads", 0)))
         args = self.inputs(request["args"], int(request.get("seed", 0)))
-        given = {name: request.get(name) for name in ("manifest", "kernel", "config", "tune_s")}
+        given = {name: request.get(name) for name in ("manifest", "kernel", "config", "tune_s", "source")}
         options = {**request.get("options", {}), **given}
         try:
             with torch.no_grad():
