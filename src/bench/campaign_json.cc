@@ -28,6 +28,7 @@ Json run_json(const ArmRun& run) {
           {"timing_wall_s", run.timing_wall_s},
           {"end_monotonic_s", run.end_monotonic_s},
           {"files", files_json(run.files)},
+          {"loaded", files_json(run.loaded)},
           {"prepared", to_json(run.prepared)},
           {"timed", to_json(run.timed)},
           {"check",
@@ -164,6 +165,10 @@ ledger::Arm ledger_arm(const CampaignRecord& record, const Arm& arm, int number)
                       {"version", run.prepared.version},
                       {"library", run.prepared.library},
                       {"detail", run.prepared.detail}};
+      for (const RunFile& file : run.loaded) out.loaded.emplace_back(file.path, file.sha256);
+      for (const LoadedPackage& one : run.prepared.packages) {
+        out.loaded.emplace_back(fmt::format("{} {}", one.name, one.version), one.sha256);
+      }
       return out;
     }
   }

@@ -100,6 +100,7 @@ class Campaign {
   Status judge(Worker& worker, int number, bool timed, ArmRun* run);
   Result<OutputVerdict> verify(Worker& worker, const Arm& arm, bool run_again);
   void look_at_files(const Arm& arm, ArmRun* run);
+  bool look_at_modules(int number, ArmRun* run);
   bool hopeless(const PairRecord& pair);
   void settle();
   CanaryReading settled_reference() const;
@@ -110,6 +111,7 @@ class Campaign {
   const std::vector<Arm>& arms_;
   const PairPlan& plan_;
   FileHasher hasher_;
+  std::map<std::string, std::string> modules_;  ///< hash of each module when it was first loaded, by arm and path
   std::vector<std::map<std::vector<std::string>, OutputVerdict>> verdicts_;  ///< per arm, by output hashes
   CanaryReading reference_;
   CanaryBand band_;
@@ -130,6 +132,24 @@ void Campaign::look_at_files(const Arm& arm, ArmRun* run) {
                        ? wanted.path + " cannot be read"
                        : fmt::format("{} has the hash {}, and {} is needed", wanted.path, found, wanted.sha256);
   }
+}
+
+/// Hashes what the worker loaded. A module that changed since an earlier process of the arm, or that may not be measured
+/// at all, voids the round.
+bool Campaign::look_at_modules(int number, ArmRun* run) {
+  for (const std::string& path : run->prepared.modules) {
+    run->loaded.push_back({path, hasher_.hash(path)});
+    const std::string& sha256 = run->loaded.back().sha256;
+    const auto [first, fresh] = modules_.emplace(fmt::format("{} {}", number, path), sha256);
+    if (fresh || first->second == sha256 || !run->rule.empty()) continue;
+    run->rule = "hash_mismatch";
+    run->message = fmt::format("the module {} is not the one that an earlier process of this run loaded", path);
+  }
+  if (const std::string why = plan_.outside ? plan_.outside(run->loaded) : ""; !why.empty()) {
+    run->rule = "outside_snapshot";
+    run->message = why;
+  }
+  return run->rule.empty();
 }
 
 /// Has the outputs written out and judged; their files are removed.
@@ -167,6 +187,7 @@ Status Campaign::measure(const Arm& arm, int number, ArmRun* run) {
   std::unique_ptr<Worker> worker = HC_TRY(Worker::start(arm.argv, plan_.limits, arm.env));
   run->pid = worker->pid();
   run->prepared = HC_TRY(worker->prepare(arm.prepare));
+  if (!look_at_modules(number, run)) return worker->bye();
   if (plan_.check_outputs) HC_TRY(judge(*worker, number, false, run));
   TimeRequest request = plan_.time;
   request.slot = arm.prepare.slot;
@@ -193,7 +214,7 @@ ArmRun Campaign::run_arm(int number) {
   look_at_files(arm, &run);
   if (run.rule.empty()) {
     const Status measured = measure(arm, number, &run);
-    if (!measured.ok()) {
+    if (!measured.ok() && run.rule.empty()) {
       run.rule = "worker_failed";
       run.message = measured.error().message;
     }

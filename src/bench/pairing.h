@@ -67,6 +67,9 @@ struct PairPlan {
   std::function<Result<OutputVerdict>(const Arm& arm, const CheckReply& outputs)> verify;
   /// Asked after each round, when no worker runs: why the device was not ours alone, or empty. Null: nobody shares it.
   std::function<std::string()> intruder;
+  /// Told the files of the modules that a worker loaded, as found: why one of them may not be measured, or empty. Null:
+  /// all may.
+  std::function<std::string(const std::vector<RunFile>& loaded)> outside;
   /// Stands in for the canary: a GPU's, or that of a test. Null: the processor's.
   std::function<CanaryReading()> canary;
 };
@@ -80,17 +83,18 @@ struct ArmRun {
   double mid_monotonic_s = 0;  ///< of the timed blocks
   double timing_wall_s = 0;    ///< between request and reply of the timing, by this process's clock
   double end_monotonic_s = 0;
-  std::vector<RunFile> files;  ///< as found
+  std::vector<RunFile> files;   ///< as found
+  std::vector<RunFile> loaded;  ///< modules of the worker that no package brought, hashed once it was ready
   PrepareReply prepared;
   TimeReply timed;
   OutputVerdict verdict;                         ///< the worse of before and after timing
   std::vector<std::string> output_sha256;        ///< on poisoned outputs, before timing
   std::vector<std::string> output_sha256_timed;  ///< left by the last timed launch; empty for kernels in place
-  std::string rule;                              ///< worker_failed, hash_mismatch, or empty
+  std::string rule;                              ///< worker_failed, hash_mismatch, outside_snapshot, or empty
   std::string message;
 };
 
-/// A round: every arm once. A void one says by which rule: canary, worker_failed, hash_mismatch,
+/// A round: every arm once. A void one says by which rule: canary, worker_failed, hash_mismatch, outside_snapshot,
 /// foreign_process.
 struct PairRecord {
   int index = 0;             ///< number of the valid pair that it is or was meant to be

@@ -15,6 +15,7 @@
 #include "cli/reference_judge.h"
 #include "cli/worker_arm.h"
 #include "compile/compile.h"
+#include "contract/snapshot.h"
 #include "ledger/judge.h"
 
 namespace hc::cli {
@@ -41,6 +42,19 @@ int64_t samples_for(const Subject& subject) {
 bool is_settled(const ledger::TuneRecord& record) {
   const ledger::Outcome outcome = record.candidates.front().outcome;
   return outcome == ledger::Outcome::ok || outcome == ledger::Outcome::refused;
+}
+
+/// A run whose task file lies in a snapshot loads modules of that snapshot, of packages, and of no other checkout.
+std::function<std::string(const std::vector<bench::RunFile>&)> frozen_rule(const std::string& task_path) {
+  const Result<std::optional<contract::FrozenTree>> frozen = contract::FrozenTree::around(task_path);
+  if (!frozen.ok()) return [why = frozen.error().message](const std::vector<bench::RunFile>&) { return why; };
+  if (!frozen.value()) return nullptr;
+  return [tree = *frozen.value()](const std::vector<bench::RunFile>& loaded) {
+    for (const bench::RunFile& file : loaded) {
+      if (std::string why = tree.refusal(file.path, file.sha256); !why.empty()) return why;
+    }
+    return std::string();
+  };
 }
 
 bench::CanaryReading read_canary(const std::string& uuid) {
@@ -108,6 +122,7 @@ void Climb::plan_for_workers(const Work& work, tune::CampaignPlan* plan) {
   if (by_worker() || !std::all_of(task_.baselines.begin(), task_.baselines.end(), is_own)) {
     plan->limits = worker_limits();
   }
+  plan->outside = frozen_rule(options_.task_path);
   if (!work.lease) return;
   if (!plan->canary) plan->canary = [uuid = work.lease->uuid] { return read_canary(uuid); };
   plan->canary_band = kGpuCanaryBand;

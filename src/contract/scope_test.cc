@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/hash.h"
 #include "contract/git_fixture.h"
 #include "contract/snapshot.h"
 
@@ -151,6 +152,28 @@ TEST_F(SnapshotTest, WhateverReachedItIsNamed) {
   EXPECT_EQ(snapshot_changes(target()).value(),
             (std::vector<std::string>{"README.md was removed", "src/a.cc was changed", "src/tool.sh was changed",
                                       "src/more.cc was added"}));
+}
+
+TEST_F(SnapshotTest, OnlyItsOwnModulesAndThoseOfPackagesMayBeLoaded) {
+  commit("module", {{"lib/mine.py", "value = 1\n"}});
+  ASSERT_TRUE(export_snapshot(open(), target()).ok());
+  EXPECT_FALSE(FrozenTree::around(join_path(top_, "lib/mine.py")).value()) << "the checkout itself is none";
+  const std::optional<FrozenTree> tree = FrozenTree::around(join_path(target(), "lib/task.toml")).value();
+  ASSERT_TRUE(tree);
+  EXPECT_EQ(tree->folder(), target());
+  const std::string hash = sha256_hex("value = 1\n");
+  EXPECT_EQ(tree->refusal(join_path(target(), "lib/mine.py"), hash), "");
+  EXPECT_NE(tree->refusal(join_path(target(), "lib/mine.py"), sha256_hex("2")).find("not as it was exported"),
+            std::string::npos);
+  EXPECT_NE(tree->refusal(join_path(target(), "lib/new.py"), hash).find("was added"), std::string::npos);
+  const std::string outside = tree->refusal(join_path(top_, "lib/mine.py"), hash);
+  EXPECT_NE(outside.find("of the checkout " + top_), std::string::npos) << outside;
+  fs::create_symlink(join_path(top_, "lib"), join_path(folder_, "link"));
+  EXPECT_NE(tree->refusal(join_path(folder_, "link/mine.py"), hash), "") << "nor by another name";
+  EXPECT_EQ(tree->refusal(join_path(folder_, "cache/generated.py"), hash), "") << "it is of no checkout";
+  run_process({"chmod", "u+w", target() + ".manifest.json"}, 10);
+  ASSERT_EQ(write_file_atomic(target() + ".manifest.json", "{}"), "");
+  EXPECT_FALSE(FrozenTree::around(join_path(target(), "lib/task.toml")).ok());
 }
 
 TEST_F(SnapshotTest, EqualTreesHaveEqualHashes) {

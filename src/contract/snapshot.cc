@@ -204,6 +204,39 @@ Result<std::vector<std::string>> snapshot_changes(const std::string& folder) {
 
 Result<Snapshot> read_snapshot(const std::string& folder) { return HC_TRY(read_manifest(absolute(folder))).snapshot; }
 
+Result<std::optional<FrozenTree>> FrozenTree::around(const std::string& path) {
+  for (fs::path at = absolute(path); at.has_relative_path(); at = at.parent_path()) {
+    if (!file_exists(manifest_path(at.string()))) continue;
+    const Manifest manifest = HC_TRY(read_manifest(at.string()));
+    FrozenTree out;
+    out.folder_ = at.string();
+    for (const auto& [name, entry] : manifest.entries) out.hashes_[name] = entry.sha256;
+    return std::optional<FrozenTree>(std::move(out));
+  }
+  return std::optional<FrozenTree>();
+}
+
+std::string FrozenTree::refusal(const std::string& path, const std::string& sha256) const {
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(path, error);
+  if (error) real = absolute(path);
+  const fs::path folder = fs::weakly_canonical(folder_, error);
+  const std::string inside = real.lexically_relative(folder).string();
+  if (!inside.empty() && !inside.starts_with("..")) {
+    const auto found = hashes_.find(inside);
+    if (found == hashes_.end())
+      return fmt::format("{} was added to the snapshot {} since it was exported", path, folder_);
+    if (found->second == sha256) return "";
+    return fmt::format("{} is not as it was exported with the snapshot {}", path, folder_);
+  }
+  for (fs::path at = real.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+    if (!fs::exists(at / ".git", error)) continue;
+    return fmt::format("the module {} is of the checkout {}, and the run is from the snapshot {}", path, at.string(),
+                       folder_);
+  }
+  return "";
+}
+
 Status remove_snapshot(const std::string& folder) {
   const std::string path = absolute(folder);
   HC_TRY(read_manifest(path));

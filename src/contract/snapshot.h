@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,21 @@ Result<Snapshot> export_snapshot(const Git& git, const std::string& folder);
 Result<std::vector<std::string>> snapshot_changes(const std::string& folder);
 /// The record that the manifest holds.
 Result<Snapshot> read_snapshot(const std::string& folder);
+/// One snapshot with the hashes of its manifest, for asking of many files.
+class FrozenTree {
+ public:
+  /// The snapshot that a file or folder lies in, or nothing; evidence_broken when its manifest is damaged.
+  static Result<std::optional<FrozenTree>> around(const std::string& path);
+  /// Why a run from this snapshot may not load the file, whose hash is `sha256`, or empty: it lies in another checkout,
+  /// or is not as it was exported. What lies in no checkout (packages, caches) may be loaded.
+  std::string refusal(const std::string& path, const std::string& sha256) const;
+  const std::string& folder() const { return folder_; }
+
+ private:
+  std::string folder_;
+  std::map<std::string, std::string> hashes_;  ///< by path within it
+};
+
 /// Removes a snapshot with its manifest.
 Status remove_snapshot(const std::string& folder);
 

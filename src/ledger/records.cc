@@ -30,6 +30,7 @@ Json arm_json(const Arm& arm) {
   out["tune"] = arm.tune;
   out["has_tuner"] = arm.has_tuner;
   if (!arm.varies.empty()) out["varies"] = arm.varies;
+  if (!arm.loaded.empty()) out["loaded"] = facts_json(arm.loaded);
   out["versions"] = facts_json(arm.versions);
   return out;
 }

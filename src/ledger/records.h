@@ -79,6 +79,7 @@ struct Arm {
   std::string config = "{}";  ///< JSON text of the config it ran with
   std::string tune;           ///< object id of the tune that found the config, or empty
   bool has_tuner = false;     ///< it has a tuner of its own, so a full cold tune of it is due
+  Facts loaded;               ///< modules and packages beside the binary, each with a hash, as its first process said
   std::string varies;         ///< ablations: the arm of which this one sets something back, or empty
   Facts versions;
 };

@@ -37,6 +37,7 @@ Arm parse_arm(const JsonReader& in) {
   arm.has_tuner = in.boolean_or("has_tuner", false);
   arm.varies = in.text_or("varies", "");
   arm.versions = in.facts("versions");
+  arm.loaded = in.facts("loaded");
   return arm;
 }
 

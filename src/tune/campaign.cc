@@ -52,6 +52,7 @@ void name_arms(const std::vector<Contender>& contenders, PairsArtifact* artifact
   for (size_t i = 0; i < contenders.size(); ++i) {
     ledger::Arm arm = contenders[i].arm;
     arm.versions = artifact->arms[i].versions;
+    arm.loaded = artifact->arms[i].loaded;
     arm.binary_sha256 = artifact->arms[i].binary_sha256;
     artifact->arms[i] = std::move(arm);
   }
@@ -204,6 +205,7 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   pairs.calibration_canaries = plan.canary ? 0 : kCalibrationCanaries;
   if (plan.canary_band > 0) pairs.canary_band = plan.canary_band;
   pairs.intruder = plan.intruder;
+  pairs.outside = plan.outside;
   pairs.reference_canaries = plan.reference_canaries;
   pairs.limits = plan.limits;
   pairs.time = plan.time;

@@ -56,6 +56,8 @@ struct CampaignPlan {
   bool read_rate = true;                         ///< measure the memory's; false where the arms do not run on it
   std::function<Result<bench::GpuRates>()> rates;  ///< of the GPU's memory, before and after the rounds; null: none
   std::function<std::string()> intruder;         ///< see bench::PairPlan
+  /// See bench::PairPlan.
+  std::function<std::string(const std::vector<bench::RunFile>& loaded)> outside;
   bench::Limits limits;                          ///< of the workers' answers
   std::function<void(int done)> on_pair;         ///< told the number of valid pairs so far
   /// Given all rounds so far after each one, valid or void: the place to put them on disk.

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """A worker for the tests: softmax in plain Python with a tuner of its own. Speaks protocol 1, needs only Python.
 
-`implementation` plain has a knob `pieces` that a tuner sets; twice does the work two times, or as often as the option `times` says. The option `log` names a file that
+`implementation` plain has a knob `pieces` that a tuner sets; other is the same kernel by another way, wrong one that errs; twice does the work two times, or as often as the option `times` says. The option `log` names a file that
 gets one JSON line a prepare; `fail` names the step that fails: "tune" refuses to tune, "die" dies in it, "wrong" writes wrong values,
-"late" writes them after it was timed, once the file of the option `when` is there.
+"late" writes them after it was timed, once the file of the option `when` is there. It lists the source of plain, and the files that the
+options `ptx` and `sass` name; an edited source has a function `rows`. With the argument `--mute` it says nothing of either.
+`limp` names a file in which processes are counted: two in five are slow.
 """
 import array
 import hashlib
@@ -40,10 +42,27 @@ def normal(word):
     return (16384 * total + (((word * 0x9E3779B9) & MASK) >> 18) - 8364032) * SCALE
 
 
+GENERATED = '''"""Softmax of rows, generated for {pieces} pieces."""
+import array
+import math
+
+
+def rows(x, out, n):
+    for first in range(0, len(x), n):
+        row = x[first : first + n]
+        top = max(row)
+        powers = [math.exp(v - top) for v in row]
+        scale = 1 / sum(powers)
+        out[first : first + n] = array.array("f", [p * scale for p in powers])
+'''
+
+
 def launch():
     """The rows in pieces; more pieces are only slower."""
     x, out, n = state["x"], state["out"], state["n"]
-    for _ in range(state["options"].get("times", 2) if state["implementation"] == "twice" else 1):
+    if state["edited"]:
+        return state["edited"](x, out, n)
+    for _ in range(state["options"].get("times", 2) if state["implementation"] == "twice" else state["repeats"]):
         for first in range(0, len(x), n):
             row = x[first : first + n]
             top = max(row)
@@ -52,7 +71,7 @@ def launch():
             step = max(1, n // state["pieces"])
             for at in range(0, n, step):
                 out[first + at : first + at + step] = array.array("f", [p * scale for p in powers[at : at + step]])
-    if state["options"].get("fail") == "wrong":
+    if state["options"].get("fail") == "wrong" or state["implementation"] == "wrong":
         out[len(out) // 2] += 1e-3
 
 
@@ -81,13 +100,22 @@ def prepare(request):
     state["options"] = request.get("options", {})
     if state["options"].get("log"):
         with open(state["options"]["log"], "a") as log:
-            kept = {k: request.get(k) for k in ("implementation", "operation", "kernel", "config", "tune_s", "seed")}
+            kept = {k: request.get(k) for k in ("implementation", "operation", "kernel", "args", "config", "tune_s", "seed")}
             log.write(json.dumps({**kept, "pid": os.getpid(), "gpu": os.environ.get("CUDA_VISIBLE_DEVICES")}) + "\n")
-    if request["implementation"] not in ("plain", "twice"):
+    if request["implementation"] not in ("plain", "other", "wrong", "twice"):
         raise RuntimeError(f"there is no implementation {request['implementation']}")
     m, n = (int(v) for v in re.fullmatch(r"f32\[(\d+),(\d+)\]", request["args"][0]).groups())
     if n > state["options"].get("widest", n):
         raise RuntimeError(f"rows of {n} are too wide")
+    state["edited"], state["repeats"] = None, 1
+    if state["options"].get("limp"):  # two in five of its processes are slow
+        with open(state["options"]["limp"], "ab") as steps:
+            steps.write(b".")
+            state["repeats"] = 24 if steps.tell() % 5 < 2 else 1
+    if request.get("source"):
+        names = {}
+        exec(open(request["source"]).read(), names)
+        state["edited"] = names["rows"]
     x = array.array("f", [normal(w) for w in words(m * n, request.get("seed", 0), 0)])
     state.update(implementation=request["implementation"], x=x, n=n, pieces=1, out=array.array("f", bytes(4 * m * n)))
     reply = {"implementation": state["implementation"], "version": sys.version.split()[0], "threads": 1, "bytes": 8 * m * n,
@@ -96,6 +124,8 @@ def prepare(request):
         state["pieces"] = request["config"]["pieces"]
     elif "tune_s" in request:
         reply["tune"] = tune(request["tune_s"])
+    if state["options"].get("module"):  # as if it had been imported
+        reply["loaded"] = {"files": [state["options"]["module"]], "packages": [{"name": "numbers", "version": "1", "sha256": "ab"}]}
     return {**reply, "config": {"pieces": state["pieces"]}}
 
 
@@ -124,13 +154,45 @@ def block(min_block_s):
     return {"seconds": seconds, "launches": len(seconds), "mid_monotonic_s": (start + time.monotonic()) / 2}
 
 
+def row(min_block_s, copies):
+    """One reading round launches in a row, over copies of input and output in turn."""
+    start, begin, launches = time.monotonic(), time.perf_counter(), 0
+    while launches == 0 or time.perf_counter() - begin < min_block_s:
+        state["x"], state["out"] = copies[launches % len(copies)]
+        launch()
+        launches += 1
+    seconds = (time.perf_counter() - begin) / launches
+    return {"seconds": [seconds], "launches": launches, "mid_monotonic_s": (start + time.monotonic()) / 2}
+
+
+def listing(request):
+    files = []
+    for kind in ("source", "ptx", "sass"):
+        given = state["options"].get(kind)
+        text = open(given).read() if given else GENERATED.format(pieces=state["pieces"]) if kind == "source" else ""
+        if not text or state["implementation"] == "twice":
+            continue
+        path = os.path.join(request["out_dir"], "kernel." + ("py" if kind == "source" else kind))
+        with open(path, "w") as file:
+            file.write(text)
+        files.append({"kind": kind, "name": "rows", "path": path})
+    return {"files": files, "missing": "" if files else "nothing: it is written in Python by hand"}
+
+
 def answer(op, request):
     if op == "hello":
-        return {"protocol": 1, "worker": "test-softmax/1", "backend": "cpu"}
+        can = [] if "--mute" in sys.argv else ["listing", "source"]
+        return {"protocol": 1, "worker": "test-softmax/1", "backend": "cpu", "can": can}
+    if op == "listing":
+        return listing(request)
     if op == "prepare":
         return prepare(request)
     if op == "check":
         return check(request)
+    if op == "time" and request.get("mode") == "back_to_back":
+        copies = [(state["x"], state["out"]), (state["x"][:], state["out"][:])]
+        blocks = [row(request.get("min_block_s", 0.005), copies) for _ in range(request.get("blocks", 5))]
+        return {"clock": "perf_counter", "mode": "back_to_back", "threads": 1, "flush_bytes": 0, "copies": 2, "blocks": blocks}
     if op == "time":
         blocks = [block(request.get("min_block_s", 0.005)) for _ in range(request.get("blocks", 5))]
         return {"clock": "perf_counter", "threads": 1, "flush_bytes": 0, "blocks": blocks}

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import sys
+import sysconfig
 import time
 import traceback
 
@@ -134,7 +135,7 @@ class Worker:
             "prepare_s": time.monotonic() - started,
             "in_place": False,
             "inputs_sha256": host_digest(args) if self.kind == "cpu" else digest(tensors),
-            "modules": loaded_files(),
+            "loaded": loaded(),
         }
 
     def wait(self):
@@ -270,12 +271,42 @@ def digest(tensors):
     return h.hexdigest()
 
 
-def loaded_files():
-    """Files of loaded modules that no installed package brought: what a frozen tree must cover."""
-    installed = tuple(p for p in sys.path if p and any(name.endswith(".dist-info") for name in listed(p)))
-    roots = (sys.prefix, sys.base_prefix, *installed)
-    files = (getattr(m, "__file__", None) for m in list(sys.modules.values()))
-    return sorted({f for f in files if f and os.path.isabs(f) and not f.startswith(roots)})
+def loaded():
+    """Files of loaded modules that no installed package brought, which a frozen tree must cover; and the packages that brought the
+    others, each with the hash of its own list of files."""
+    roots = [os.path.realpath(p) for p in sys.path if p and any(name.endswith(".dist-info") for name in listed(p))]
+    library = [os.path.realpath(p) for p in {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")} if p]
+    library = [p for p in library if p not in roots]
+    files, tops = set(), set()
+    for module in list(sys.modules.values()):
+        path = getattr(module, "__file__", None)
+        if not path or not os.path.isabs(path):
+            continue
+        real = os.path.realpath(path)
+        root = next((r for r in roots if real.startswith(r + os.sep)), None)
+        if root:
+            tops.add((root, real[len(root) + 1 :].split(os.sep)[0]))
+        elif not any(real.startswith(p + os.sep) for p in library):
+            files.add(path)
+    return {"files": sorted(files), "packages": packages_of(tops)}
+
+
+def packages_of(tops):
+    """Name, version and hash of the list of files of the packages to which the loaded top-level names of each folder belong."""
+    found = []
+    for root in sorted({root for root, _ in tops}):
+        wanted = {top for there, top in tops if there == root}
+        for info in sorted(name for name in listed(root) if name.endswith(".dist-info")):
+            try:
+                with open(os.path.join(root, info, "RECORD"), "rb") as record:
+                    text = record.read()
+            except OSError:
+                continue
+            if wanted.isdisjoint(line.split(",")[0].split("/")[0] for line in text.decode(errors="replace").splitlines()):
+                continue
+            name, _, version = info.removesuffix(".dist-info").partition("-")
+            found.append({"name": name, "version": version, "sha256": hashlib.sha256(text).hexdigest()})
+    return found
 
 
 def listed(folder):

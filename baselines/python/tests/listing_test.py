@@ -1,0 +1,188 @@
+"""What a worker lists of its code, with stand-ins for the objects in which frameworks keep compiled kernels."""
+
+import os
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from hillclimb_worker import listing  # noqa: E402
+from hillclimb_worker.adaptors import Subject  # noqa: E402
+
+
+class CompiledKernel:
+    """As Triton keeps one: stages by name."""
+
+    def __init__(self, name, asm):
+        self.name = name
+        self.asm = asm
+
+
+class StaticallyLaunchedCudaKernel:
+    """As inductor keeps one: bytes, or a path."""
+
+    def __init__(self, name, cubin):
+        self.name = name
+        self.cubin_raw = cubin
+
+
+class Listing(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+
+    def tearDown(self):
+        os.environ.pop(listing.CUTE_FOLDER, None)
+        self.folder.cleanup()
+
+    def listed(self, subject):
+        """Kind, name and bytes of what is written, and the reply."""
+        reply = listing.write(subject, self.folder.name)
+        return [(f["kind"], f["name"], pathlib.Path(f["path"]).read_bytes()) for f in reply["files"]], reply
+
+    def test_kernels_source_and_dumps_are_written_once_each(self):
+        """Two objects with the same stages are one kernel."""
+        kept = [CompiledKernel("rows", {"ptx": ".version 8.5", "cubin": b"rows"}) for _ in range(2)]
+        kept.append(StaticallyLaunchedCudaKernel("triton_per/0", b"static"))
+        kept.append(CompiledKernel("odd", None))
+        dumps = pathlib.Path(self.folder.name, "dumps")
+        dumps.mkdir()
+        (dumps / "cute.ptx").write_text(".version 8.6")
+        (dumps / "cute.txt").write_text("no code")
+        os.environ[listing.CUTE_FOLDER] = str(dumps)
+        files, reply = self.listed(Subject(None, None, source=lambda: "def rows(x): ..."))
+        self.assertEqual(files[0], ("source", "kernel", b"def rows(x): ..."))
+        self.assertEqual(sorted(files[1:]), [("cubin", "rows", b"rows"), ("cubin", "triton_per/0", b"static"), ("ptx", "cute", b".version 8.6"),
+                                             ("ptx", "rows", b".version 8.5")])
+        self.assertEqual(reply["missing"], "")
+        del kept
+
+    def test_what_cannot_be_listed_is_said(self):
+        """A library's kernels, and a source whose making fails."""
+
+        def fails():
+            raise ValueError("no config")
+
+        files, reply = self.listed(Subject(None, None, source=fails))
+        self.assertEqual(files, [])
+        self.assertIn("ValueError: no config", reply["missing"])
+        self.assertIn("no kernel was compiled", reply["missing"])
+
+
+class Loaded(unittest.TestCase):
+    """Which modules a process has, as the record keeps them."""
+
+    def test_files_of_no_package_are_named_and_packages_summed_up(self):
+        """The standard library is neither."""
+        from hillclimb_worker import __main__ as worker
+
+        with tempfile.TemporaryDirectory() as folder:
+            site, checkout = pathlib.Path(folder, "site"), pathlib.Path(folder, "checkout")
+            for where, name in ((site, "brought"), (checkout, "mine")):
+                where.mkdir()
+                (where / f"hc_{name}.py").write_text("")
+            (site / "hc_brought-1.5.dist-info").mkdir()
+            (site / "hc_brought-1.5.dist-info" / "RECORD").write_text("hc_brought.py,sha256=x,0\n")
+            (site / "hc_other-2.dist-info").mkdir()
+            (site / "hc_other-2.dist-info" / "RECORD").write_text("hc_other.py,sha256=x,0\n")
+            before = list(sys.path)
+            sys.path[:0] = [str(site), str(checkout)]
+            try:
+                import hc_brought  # noqa: F401
+                import hc_mine  # noqa: F401
+
+                found = worker.loaded()
+            finally:
+                sys.path[:] = before
+                for name in ("hc_brought", "hc_mine"):
+                    sys.modules.pop(name, None)
+            self.assertIn(str(checkout / "hc_mine.py"), found["files"])
+            self.assertFalse([f for f in found["files"] if f.endswith(("hc_brought.py", "unittest/__init__.py"))])
+            rows = {row["name"]: row for row in found["packages"]}
+            self.assertEqual(rows["hc_brought"]["version"], "1.5")
+            self.assertEqual(len(rows["hc_brought"]["sha256"]), 64)
+            self.assertNotIn("hc_other", rows, "nothing of it is loaded")
+
+
+class Edited(unittest.TestCase):
+    """An edited source is loaded in place of what Helion generates."""
+
+    def test_the_function_keeps_its_name(self):
+        """Another name is refused."""
+        from hillclimb_worker.adaptors import Unsupported, helion_ops
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "kernel.py")
+            path.write_text("def rows(x):\n    return 2 * x\n")
+            self.assertEqual(helion_ops.edited(str(path), "rows")(21), 42)
+            with self.assertRaises(Unsupported):
+                helion_ops.edited(str(path), "columns")
+
+    def test_helion_runs_it_with_the_pinned_config(self):
+        """With a stand-in for the package: the config is pinned, the function that runs is the edited one."""
+        from hillclimb_worker.adaptors import helion_ops
+
+        class Config:
+            """A config as text."""
+
+            @staticmethod
+            def from_json(text):
+                """From JSON."""
+                made = Config()
+                made.text = text
+                return made
+
+            def to_json(self):
+                """As JSON."""
+                return self.text
+
+        class Kernel:
+            """One kernel, bound to whatever it is given."""
+
+            name = "rows"
+            kernel = property(lambda self: self)
+
+            def bind(self, _args):
+                """Itself."""
+                return self
+
+            def set_config(self, config):
+                """Kept."""
+                self.config = config
+
+            def to_triton_code(self, config):
+                """A text."""
+                return f"# {config.text}\ndef rows(x):\n    return x\n"
+
+            def __call__(self, x):
+                return x
+
+        sys.modules["helion"] = types.SimpleNamespace(Kernel=Kernel, Config=Config)
+        self.addCleanup(sys.modules.pop, "helion")
+        helion_ops_version, helion_ops.version = helion_ops.version, lambda: "0"
+        self.addCleanup(setattr, helion_ops, "version", helion_ops_version)
+        backend = os.environ.get("HELION_BACKEND")
+        self.addCleanup(lambda: os.environ.update(HELION_BACKEND=backend) if backend else os.environ.pop("HELION_BACKEND", None))
+        with tempfile.TemporaryDirectory() as folder:
+            user, edit = pathlib.Path(folder, "user.py"), pathlib.Path(folder, "edit.py")
+            user.write_text("import helion\nrows = helion.Kernel()\n")
+            edit.write_text("def rows(x):\n    return x + 1\n")
+            options = {"kernel": f"{user}:rows", "config": {"w": 4}}
+            plain = helion_ops.build("helion-triton", "", [1], options)
+            plain.launch()
+            self.assertEqual((plain.outputs(), plain.config), ([1], {"w": 4}))
+            self.assertIn('{"w": 4}', plain.source())
+            other = helion_ops.build("helion-triton", "", [1], {**options, "source": str(edit)})
+            other.launch()
+            self.assertEqual((other.outputs(), other.config), ([2], {"w": 4}))
+            self.assertIn("edited source", other.detail)
+            self.assertIn("x + 1", other.source())
+            launch, outputs = other.again([5])
+            launch()
+            self.assertEqual(outputs(), [6], "copies of the inputs run the edited one too")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
