@@ -36,7 +36,7 @@ std::string on_path(const std::string& word) {
 /// What the referee reads itself; the rest of a recipe goes to the worker as it stands.
 bool is_referees(const std::string& key) {
   return key == "implementation" || key == "operation" || key == "library" || key == "config" ||
-         key == "tune_seconds" || key == "files" || key == "second";
+         key == "tune_seconds" || key == "files" || key == "second" || key == "family";
 }
 
 Json recipe_of(const contract::TaskBaseline& worker, bool all) {

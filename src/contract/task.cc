@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/tensor.h"
+#include "contract/family.h"
 #include "contract/toml_reader.h"
 
 namespace hc::contract {
@@ -195,6 +196,7 @@ class TaskBuilder {
     const bool given = !words.empty() && !words.front().empty();
     if (!given && t.get("worker")) {
       in_.fail(in_.span(*t.get("worker")), "`worker` is empty, so nothing could be started",
+      family(*t, &b);
                "give its command, such as [\"python3\", \"worker.py\"]");
     }
     return given ? words : std::vector<std::string>{""};
@@ -203,6 +205,20 @@ class TaskBuilder {
   /// Every key but name and worker, and what the referee itself needs of them.
   void recipe(const toml::table& t, TaskBaseline* b) {
     for (const auto& [key, node] : in_.in_order(t)) {
+  /// What it is written in: as our table of implementations says, or else as the task does.
+  void family(const toml::table& t, TaskBaseline* b) {
+    const std::string implementation = b->key("implementation").empty() ? b->name : b->key("implementation");
+    const std::string known = family_of(implementation);
+    b->family = in_.text(t, "family", known);
+    const toml::node* given = t.get("family");
+    if (given && !is_family(b->family)) {
+      in_.fail(in_.span(*given), fmt::format("there is no family \"{}\"", b->family), family_names() + " are there");
+    } else if (!known.empty() && known != b->family) {
+      in_.fail(in_.span(*given), fmt::format("`{}` is of the family {}, not {}", implementation, known, b->family),
+               "leave `family` out");
+    }
+  }
+
       if (key->str() != "name" && key->str() != "worker")
         b->recipe.emplace_back(std::string(key->str()), json_of(*node).dump());
     }
@@ -271,9 +287,14 @@ class TaskBuilder {
       in_.fail(in_.span(*node), "a task on a GPU needs a [candidate], since our own tuner's candidates run on the CPU",
                "add [candidate] with worker and implementation");
     }
-    if (task_.baselines.size() < 2 && task_.waive.empty()) {
-      in_.fail(in_.span(*node), "a task on a GPU needs two baselines, one of PyTorch and one written in CuTe",
-               "add one, or say why one is enough: waive = \"...\"");
+    for (const auto& [wanted, words] : {std::pair{"pytorch", "of PyTorch"}, std::pair{"cute", "written in CuTe"}}) {
+      const bool there = std::any_of(task_.baselines.begin(), task_.baselines.end(),
+                                     [&](const TaskBaseline& b) { return b.family == wanted; });
+      if (there || !task_.waive.empty()) continue;
+      in_.fail(in_.span(*node), fmt::format("a task on a GPU needs a baseline {}, and none is of that family", words),
+               fmt::format("add one, name the family of one that is there by family = \"{}\", or say why it can be "
+                           "spared: waive = \"...\"",
+                           wanted));
     }
   }
 

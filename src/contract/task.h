@@ -43,6 +43,7 @@ struct TaskBaseline {
   double tune_seconds = -1;        ///< limit of the worker's own tuner, 0: none; negative: it is not asked to tune
   std::string config;              ///< pinned config as JSON text, or empty
   std::vector<std::string> files;  ///< paths of further files that make it what it is
+  std::string family{};            ///< pytorch, cute, triton, cuda or vendor; empty where nobody says
   /// A candidate's further implementations of the same kernel, checked before the first number.
   std::vector<std::string> second;
   Span span;

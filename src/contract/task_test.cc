@@ -117,6 +117,27 @@ TEST(Task, EveryShippedTaskIsGood) {
 TEST(Task, EveryMistakeHasItsDiagnostic) {
   const std::string folder = kRoot + "/test/golden/task";
   std::vector<std::string> files;
+TEST(Task, AGpuTaskMeetsPyTorchAndCute) {
+  const std::string path = kRoot + "/test/golden/task/gpu_one_baseline.toml";
+  const std::string one = read_file(path).value();
+  const auto with = [&](const std::string& more) { return parse_task(path, one + more); };
+  const std::string baseline = "\n[[baseline]]\nname = \"other\"\nworker = [\"python3\", \"w.py\"]\n";
+  EXPECT_FALSE(with("").ok());
+  EXPECT_FALSE(with(baseline).ok()) << "nobody says what it is written in";
+  EXPECT_FALSE(with(baseline + "implementation = \"triton\"\n").ok());
+  const Result<Task> known = with(baseline + "implementation = \"quack\"\n");
+  ASSERT_TRUE(known.ok()) << diag::render(known.error());
+  EXPECT_EQ(known.value().baselines[0].family, "pytorch");
+  EXPECT_EQ(known.value().baselines[1].family, "cute");
+  const Result<Task> given = with(baseline + "family = \"cute\"\n");
+  ASSERT_TRUE(given.ok()) << diag::render(given.error());
+  EXPECT_EQ(given.value().baselines[1].family, "cute");
+  std::string waived = one;
+  waived.insert(waived.find("device"), "waive = \"no such kernel is public\"\n");
+  ASSERT_TRUE(parse_task(path, waived).ok());
+  EXPECT_EQ(parse_task(path, waived).value().waive, "no such kernel is public");
+}
+
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().extension() == ".toml" && entry.path().stem() != "good") files.push_back(entry.path().string());
   }
