@@ -137,6 +137,17 @@ def variant(run, artifacts, name):
     return True
 
 
+def climb(run):
+    """Every variant at once, those of each GPU one after the other; then the verdict and the report."""
+    artifacts = run.work / "artifacts"
+    wanted = [word for name in run.options.variants.split() for word in ("--variant", name)]
+    run.command(run.program, "climb", run.options.task, *wanted, "--pairs", str(run.options.pairs), "--artifacts", str(artifacts),
+                limit_s=max(30, run.left() - 30))
+    if (artifacts / "goal.json").exists():
+        run.command(run.program, "check", str(artifacts / "goal.json"), limit_s=15)
+        run.command(run.program, "report", "--artifacts", str(artifacts), limit_s=15)
+
+
 def campaign(run):
     """Variants until the time is over, then the other backend, the verdict and the report."""
     options = run.options
@@ -173,13 +184,14 @@ def main():
     parser.add_argument("--task", default="tasks/helion-softmax.toml")
     parser.add_argument("--cute-task", default="tasks/helion-cute-softmax.toml", help="empty: none")
     parser.add_argument("--variants", default="sm4 sm1 sm2 sm3 sm5 sm6 sm8 sm7")
+    parser.add_argument("--climb", action="store_true", help="one `hillclimb climb` over all GPUs that there are, in place of start and verify")
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--budget-s", type=float, default=540)
     run = Run(parser.parse_args())
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(124))
     try:
         run.start_server()
-        campaign(run)
+        (climb if run.options.climb else campaign)(run)
     finally:
         if run.server and run.server.poll() is None:
             run.server.terminate()

@@ -11,11 +11,7 @@ namespace hc {
 using Json = nlohmann::ordered_json;
 
 /// Nothing when the text is not JSON.
-inline std::optional<Json> parse_json(std::string_view text) {
-  Json value = Json::parse(text.begin(), text.end(), nullptr, false);
-  if (value.is_discarded()) return std::nullopt;
-  return value;
-}
+std::optional<Json> parse_json(std::string_view text);
 
 }  // namespace hc
 

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/json.h"
 
@@ -104,23 +105,39 @@ Result<GpuPool> GpuPool::open(std::unique_ptr<GpuProbe> probe, GpuPoolOptions op
     return Diagnostic{.code = Code::not_available, .message = "no GPU is visible to this process"}.fix(
         "`nvidia-smi -L` lists what the driver knows; CUDA_VISIBLE_DEVICES may hide some");
   }
-  const std::string& path = pool.options_.state_path;
-  const std::optional<std::string> text = path.empty() ? std::nullopt : read_file(path);
-  if (!text) return pool;
-  const std::optional<Json> json = parse_json(*text);
-  if (!json || !json->is_object()) return damaged(path, "is not JSON");
-  if (json->value("schema", "") != kSchema) return damaged(path, fmt::format("is not of the schema {}", kSchema));
-  pool.sticky_ = HC_TRY(texts(*json, path, "variants"));
-  pool.moved_ = HC_TRY(texts(*json, path, "moved"));
-  pool.avoided_ = HC_TRY(texts(*json, path, "avoided"));
-  const auto canaries = json->find("canaries");
-  if (canaries == json->end() || !canaries->is_object()) return damaged(path, "has no object `canaries`");
-  for (const auto& [uuid, reading] : canaries->items()) pool.reference_[uuid] = HC_TRY(canary_from_json(reading));
+  HC_TRY(pool.recall());
   return pool;
 }
 
-Status GpuPool::save() const {
+/// Takes over what the run's file says, but for the variants that got their device from this pool.
+Status GpuPool::recall() {
+  const std::string& path = options_.state_path;
+  const std::optional<std::string> text = path.empty() ? std::nullopt : read_file(path);
+  if (!text) return success();
+  const std::optional<Json> json = parse_json(*text);
+  if (!json || !json->is_object()) return damaged(path, "is not JSON");
+  if (json->value("schema", "") != kSchema) return damaged(path, fmt::format("is not of the schema {}", kSchema));
+  for (auto& [key, mine] : {std::pair{"variants", &sticky_}, {"moved", &moved_}}) {
+    for (auto& [variant, uuid] : HC_TRY(texts(*json, path, key))) {
+      if (!changed_.count(variant)) (*mine)[variant] = uuid;
+    }
+  }
+  avoided_.merge(HC_TRY(texts(*json, path, "avoided")));
+  const auto canaries = json->find("canaries");
+  if (canaries == json->end() || !canaries->is_object()) return damaged(path, "has no object `canaries`");
+  for (const auto& [uuid, reading] : canaries->items()) {
+    const CanaryReading stored = HC_TRY(canary_from_json(reading));
+    CanaryReading& mine = reference_.try_emplace(uuid, stored).first->second;
+    mine.compute_s = std::min(mine.compute_s, stored.compute_s);
+    mine.memory_s = std::min(mine.memory_s, stored.memory_s);
+  }
+  return success();
+}
+
+Status GpuPool::save() {
   if (options_.state_path.empty()) return success();
+  const FileLock lock(options_.state_path + ".lock");
+  HC_TRY(recall());
   Json canaries = Json::object();
   for (const auto& [uuid, reading] : reference_) canaries[uuid] = to_json(reading);
   const Json json{
@@ -229,6 +246,7 @@ std::string GpuPool::try_canary(const std::string& uuid, bool* foreign) {
 }
 
 void GpuPool::assign(const std::string& variant, const std::string& uuid) {
+  changed_.insert(variant);
   const auto [own, fresh] = sticky_.try_emplace(variant, uuid);
   if (!fresh && own->second != uuid) moved_[variant] = std::exchange(own->second, uuid);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,7 +96,7 @@ struct GpuLease {
   std::vector<std::string> environment() const { return gpu_environment(uuid); }
 };
 
-/// The devices of one run.
+/// The devices of one run. Several pools of one run, in one process or more, agree through its file.
 class GpuPool {
  public:
   /// Reads the run's file; file_error when it is damaged, not_available without any device.
@@ -124,11 +125,13 @@ class GpuPool {
   void assign(const std::string& variant, const std::string& uuid);
   double coolest() const;
   void sleep(double seconds) const;
-  Status save() const;
+  Status recall();
+  Status save();
 
   std::unique_ptr<GpuProbe> probe_;
   GpuPoolOptions options_;
   std::vector<std::string> uuids_;
+  std::set<std::string> changed_;               ///< variants that got a device here
   std::map<std::string, std::string> sticky_;   ///< variant -> UUID
   std::map<std::string, std::string> moved_;    ///< variant -> UUID that it had before
   std::map<std::string, std::string> avoided_;  ///< UUID -> why

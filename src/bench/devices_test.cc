@@ -132,6 +132,24 @@ TEST_F(Devices, VariantsAreSpreadEvenlyOverTheGpus) {
   for (const std::string& variant : variants) EXPECT_EQ(taken(p, variant), shards.at(variant));
 }
 
+TEST_F(Devices, PoolsOfOneRunAgreeThroughItsFile) {
+  GpuPool one = pool();
+  GpuPool other = pool();
+  const std::string a = taken(one, "a");
+  ASSERT_TRUE(other.avoid(kSecond, "somebody else used it").ok());
+  machine_.canary_s[kFirst] = 0.98e-4;
+  EXPECT_EQ(taken(other, "b"), kFirst);
+  ASSERT_TRUE(one.avoid(kFirst, "so did another").ok());
+  const GpuPool later = pool();
+  EXPECT_EQ(later.avoided().size(), 2u) << "what one pool found is not lost by the other's writing";
+  GpuPool again = pool();
+  const std::string all = taken(again, "a");
+  EXPECT_NE(all.find("somebody else used it"), std::string::npos) << all;
+  const std::string text = read_file(options().state_path).value();
+  EXPECT_NE(text.find(fmt::format("\"a\": \"{}\"", a)), std::string::npos) << text;
+  EXPECT_NE(text.find(fmt::format("\"b\": \"{}\"", kFirst)), std::string::npos) << text;
+}
+
 TEST_F(Devices, ABusyGpuIsNotTakenAndStaysAvoidedForTheRun) {
   machine_.state[kFirst].processes = {{4242, 1ull << 30}};
   GpuPool p = pool();

@@ -25,14 +25,6 @@ const ledger::VariantVerdict* verdict_of(const ledger::CheckReport& report, cons
   return nullptr;
 }
 
-/// A failure of one variant that does not concern the others: no candidate, a wrong answer, a baseline that will not
-/// start.
-bool concerns_one_variant(Code code) {
-  return code == Code::no_config || code == Code::wrong_answer || code == Code::measurement_failed ||
-         code == Code::worker_failed || code == Code::out_of_bounds || code == Code::plan_refused ||
-         code == Code::backend_unsupported || code == Code::compile_failed;
-}
-
 }  // namespace
 
 std::string fresh_run_name(const std::string& artifacts, const std::string& task) {
@@ -246,13 +238,7 @@ Result<int> Climb::run() {
     progress_.line(fmt::format("{} variants do not pass: {} are tuned anew, the others measured again, the worst first",
                                variants.size(), retune_.size()));
   }
-  for (const contract::TaskVariant* variant : variants) {
-    const Status status = one_variant(*variant);
-    if (status.ok()) continue;
-    if (!concerns_one_variant(status.error().code)) return status.error();
-    progress_.line(fmt::format("{}/{} was not measured:", task_.name, variant->name));
-    fmt::print("{}", diag::render(status.error()));
-  }
+  HC_TRY(take_all(variants));
   return conclude();
 }
 

@@ -1,9 +1,10 @@
 // The climb: start if there is none, then tune, measure and confirm every variant, then the verdict and the report.
 #pragma once
 
+#include <atomic>
 #include <functional>
-#include <map>
 #include <future>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -42,12 +43,14 @@ struct ClimbOptions {
   /// Stand in for a GPU's memory rates and for the copy that anchors its rounds; a stand-in for GPUs has none else.
   std::function<Result<bench::GpuRates>(const std::string& uuid)> gpu_rates{};
   std::optional<tune::Contender> gpu_anchor{};
+  std::shared_ptr<Progress> progress = std::make_shared<Progress>();  ///< one for all parts of a climb
 };
 
 /// One climb of one task.
 class Climb {
  public:
   Climb(ClimbOptions options, const Context& context) : options_(std::move(options)), context_(context) {}
+  virtual ~Climb() = default;
   /// The checker's exit code, or why it could not go on; what was stored before stays.
   Result<int> run();
 
@@ -77,9 +80,17 @@ class Climb {
   std::vector<const contract::TaskVariant*> beyond(const ledger::CheckReport& report);
   bool is_entry(const Work& work) const;
   bool better_than_before(const Work& work) const;
-  Status one_variant(const contract::TaskVariant& variant);
+  virtual Status one_variant(const contract::TaskVariant& variant);
   void hand_off(const Work& work, const ledger::VariantVerdict& verdict);
   Result<int> conclude();
+  // climb_spread.cc: variants one after the other on each GPU, the GPUs beside one another
+  using Variants = std::vector<const contract::TaskVariant*>;
+  virtual std::unique_ptr<Climb> part() const;
+  Result<int> take_all(const Variants& variants);
+  Result<int> take_in_turn(const Variants& variants, const std::atomic<bool>* stop);
+  Result<int> take_spread(const std::map<std::string, Variants>& shares);
+  Result<std::map<std::string, Variants>> shares_of(const Variants& variants);
+  Status join(const Climb& whole);
   // climb_variant.cc: the steps of one variant
   Status tune_variant(Work& work);
   Status search_variant(Work& work, uint64_t seed);
@@ -109,6 +120,7 @@ class Climb {
   // climb_worker.cc: a candidate that is a worker, and the configs of all workers
   bool by_worker() const { return task_.candidate.has_value(); }
   Result<Subject> subject(const contract::TaskVariant& variant) const;
+  Status open_pool();
   Status lease_device(Work& work);
   ledger::Facts device_facts(const Work& work) const;
   Result<std::vector<tune::Contender>> with_anchor(const Work& work, std::vector<tune::Contender> arms) const;
@@ -139,7 +151,7 @@ class Climb {
 
   ClimbOptions options_;
   const Context& context_;
-  Progress progress_;
+  Progress& progress_ = *options_.progress;
   contract::Task task_;
   std::optional<ledger::WriterLock> writer_;
   std::optional<ledger::Store> store_;

@@ -71,21 +71,26 @@ Result<Subject> Climb::subject(const contract::TaskVariant& variant) const {
   return out;
 }
 
+/// The GPUs that this process sees, with what the run remembers of them.
+Status Climb::open_pool() {
+  if (pool_) return success();
+  const std::string state = join_path(join_path(options_.artifacts, goal_.run), "devices.json");
+  const std::string why = make_folders(join_path(options_.artifacts, goal_.run));
+  if (!why.empty()) return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", state, why)};
+  bench::GpuPoolOptions pool;
+  pool.state_path = state;
+  pool.wait_s = kDeviceWait;
+  pool.rules.canary_band = kGpuCanaryBand;
+  pool.canary = [](const std::string& uuid) { return bench::gpu_canary(bench::own_gpu_canary(), uuid); };
+  pool_.emplace(HC_TRY(options_.gpus ? options_.gpus(std::move(pool))
+                                     : bench::GpuPool::open(bench::nvml_probe(), std::move(pool))));
+  return success();
+}
+
 /// One GPU for the variant, always the same, held until the variant is done with.
 Status Climb::lease_device(Work& work) {
   if (task_.device != "gpu" || work.lease) return success();
-  if (!pool_) {
-    const std::string state = join_path(join_path(options_.artifacts, goal_.run), "devices.json");
-    const std::string why = make_folders(join_path(options_.artifacts, goal_.run));
-    if (!why.empty()) return Diagnostic{Code::file_error, fmt::format("{} cannot be made: {}", state, why)};
-    bench::GpuPoolOptions pool;
-    pool.state_path = state;
-    pool.wait_s = kDeviceWait;
-    pool.rules.canary_band = kGpuCanaryBand;
-    pool.canary = [](const std::string& uuid) { return bench::gpu_canary(bench::own_gpu_canary(), uuid); };
-    pool_.emplace(HC_TRY(options_.gpus ? options_.gpus(std::move(pool))
-                                       : bench::GpuPool::open(bench::nvml_probe(), std::move(pool))));
-  }
+  HC_TRY(open_pool());
   progress_.now(fmt::format("{}  waiting for its GPU", work.label));
   work.lease = std::make_shared<bench::GpuLease>(HC_TRY(pool_->acquire(work.variant->name)));
   const ledger::GoalShape* shape = goal_.shape(work.variant->name);

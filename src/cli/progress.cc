@@ -47,8 +47,13 @@ void Progress::line(const std::string& text) {
 
 void Progress::now(const std::string& text) {
   const std::lock_guard guard(mutex_);
-  current_ = text;
+  current_[std::this_thread::get_id()] = text;
   show(false);
+}
+
+void Progress::done() {
+  const std::lock_guard guard(mutex_);
+  current_.erase(std::this_thread::get_id());
 }
 
 /// The caller holds the mutex.
@@ -56,7 +61,9 @@ void Progress::show(bool force) {
   const double now_s = monotonic_s();
   if (current_.empty() || (!force && now_s - shown_s_ < (terminal_ ? kTerminalBeat : kPlainBeat))) return;
   shown_s_ = now_s;
-  const std::string text = fmt::format("{:>6}  {}", clock_text(now_s - start_s_), current_);
+  std::string all;
+  for (const auto& [thread, what] : current_) all += (all.empty() ? "" : " | ") + what;
+  const std::string text = fmt::format("{:>6}  {}", clock_text(now_s - start_s_), all);
   if (terminal_) {
     fmt::print("\r\033[K{}", text.substr(0, kWidth));
     transient_ = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -17,8 +18,11 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// A line that stays.
   void line(const std::string& text);
-  /// What is being done now; shown at once on a terminal, else at the next beat.
+  /// What the calling thread is doing now; shown at once on a terminal, else at the next beat, beside what other
+  /// threads said that they are doing.
   void now(const std::string& text);
+  /// The calling thread does nothing any more.
+  void done();
 
  private:
   void beat();
@@ -26,7 +30,7 @@ class Progress {
   bool terminal_;
   double start_s_;
   double shown_s_ = 0;
-  std::string current_;
+  std::map<std::thread::id, std::string> current_;
   bool transient_ = false;  ///< a rewritten line stands on the terminal
   bool stop_ = false;
   std::mutex mutex_;

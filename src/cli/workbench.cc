@@ -19,12 +19,6 @@ namespace {
 
 Diagnostic goal_error(std::string message) { return Diagnostic{Code::goal_error, std::move(message)}; }
 
-/// A failure that would meet every other variant as well.
-bool concerns_all(Code code) {
-  return code == Code::file_error || code == Code::evidence_broken || code == Code::goal_error ||
-         code == Code::task_error || code == Code::internal;
-}
-
 }  // namespace
 
 Status Workbench::refuse_without_goal() {
@@ -259,34 +253,35 @@ Result<ledger::VariantVerdict> Workbench::confirm_anew() {
   return verdict;
 }
 
+std::unique_ptr<Climb> Workbench::part() const { return std::unique_ptr<Climb>(new Workbench(options_, context_)); }
+
+/// The first numbers of one variant; the whole of a climb has its own.
+Status Workbench::one_variant(const contract::TaskVariant& variant) {
+  HC_TRY(hold(variant.name));
+  HC_TRY(tune_variant(work_));
+  HC_TRY(check_candidate(work_));
+  std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
+  if (work_.evidence.empty()) {
+    arms.insert(arms.begin(), work_.candidate);
+    work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", variant.name))));
+  }
+  const ledger::VariantVerdict v = HC_TRY(contract::update_shape(*store_, variant.name, work_.evidence));
+  progress_.line(fmt::format("{}  {:.3f} of {}, nominated", work_.label, v.ratio, v.best_baseline));
+  work_ = Work{};  // and with it the hold on its GPU
+  return success();
+}
+
 Result<int> Workbench::first_numbers() {
   HC_TRY(Climb::start());
-  int without = 0;
+  Variants due;
   for (const contract::TaskVariant& variant : task_.variants) {
     const ledger::GoalShape* shape = goal_.shape(variant.name);
     if (shape && !shape->evidence.empty() && !shape->stale) continue;
     const std::vector<std::string>& only = options_.variants;
     if (!only.empty() && std::find(only.begin(), only.end(), variant.name) == only.end()) continue;
-    const auto one = [&]() -> Status {
-      HC_TRY(hold(variant.name));
-      HC_TRY(tune_variant(work_));
-      HC_TRY(check_candidate(work_));
-      std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
-      if (work_.evidence.empty()) {
-        arms.insert(arms.begin(), work_.candidate);
-        work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", variant.name))));
-      }
-      const ledger::VariantVerdict v = HC_TRY(contract::update_shape(*store_, variant.name, work_.evidence));
-      progress_.line(fmt::format("{}  {:.3f} of {}, nominated", work_.label, v.ratio, v.best_baseline));
-      return success();
-    };
-    const Status status = one();
-    if (status.ok()) continue;
-    if (concerns_all(status.error().code)) return status.error();
-    ++without;
-    progress_.line(fmt::format("{}/{} was not measured:", task_.name, variant.name));
-    fmt::print("{}", diag::render(status.error()));
+    due.push_back(&variant);
   }
+  const int without = HC_TRY(take_all(due));
   HC_TRY(finish());
   return without;
 }

@@ -1,6 +1,7 @@
 // The single steps of a climb as commands: first numbers, one variant measured, verified, confirmed, tried, ablated.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -106,6 +107,8 @@ class Workbench : protected Climb {
   Status finish();
 
  private:
+  std::unique_ptr<Climb> part() const override;
+  Status one_variant(const contract::TaskVariant& variant) override;
   Status refuse_without_goal();
   Status hold(const std::string& variant);
   std::string folder(const std::string& purpose) const;

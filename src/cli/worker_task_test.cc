@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/files.h"
 #include "base/json.h"
@@ -19,10 +22,11 @@ const std::string kProgram = std::string(HC_BINARY_DIR) + "/hillclimb";
 const std::string kWorker = std::string(HC_SOURCE_DIR) + "/test/workers/softmax_worker.py";
 const std::string kKernels = std::string(HC_SOURCE_DIR) + "/kernels/softmax.py:softmax";
 
-/// One GPU that is idle.
-class OneGpu : public bench::GpuProbe {
+/// GPUs that are idle.
+class IdleGpus : public bench::GpuProbe {
  public:
-  std::vector<std::string> uuids() const override { return {"GPU-test"}; }
+  explicit IdleGpus(std::vector<std::string> uuids) : uuids_(std::move(uuids)) {}
+  std::vector<std::string> uuids() const override { return uuids_; }
   bench::GpuState look(const std::string& /*uuid*/) const override {
     bench::GpuState state;
     state.present = true;
@@ -31,7 +35,20 @@ class OneGpu : public bench::GpuProbe {
     state.temperature_c = 30;
     return state;
   }
+
+ private:
+  std::vector<std::string> uuids_;
 };
+
+std::function<Result<bench::GpuPool>(bench::GpuPoolOptions)> idle_gpus(const std::vector<std::string>& uuids,
+                                                                       const std::string& locks) {
+  return [uuids, locks](bench::GpuPoolOptions pool) {
+    pool.canary = nullptr;
+    pool.sleep = [](double) {};
+    pool.lock_folder = locks;
+    return bench::GpuPool::open(std::make_unique<IdleGpus>(uuids), std::move(pool));
+  };
+}
 
 class WorkerTask : public testing::Test {
  protected:
@@ -339,11 +356,7 @@ TEST_F(WorkerTask, AnUnreadableKernelIsHeldAgainstTheFirstBaseline) {
 TEST_F(WorkerTask, EveryWorkerOfAVariantGetsItsGpu) {
   write_task("", "device = \"gpu\"\nwaive = \"a test\"\n");
   ClimbOptions with = options("start");
-  with.gpus = [](bench::GpuPoolOptions pool) {
-    pool.canary = nullptr;
-    pool.sleep = [](double) {};
-    return bench::GpuPool::open(std::make_unique<OneGpu>(), std::move(pool));
-  };
+  with.gpus = idle_gpus({"GPU-test"}, folder_);
   ASSERT_EQ(start(with), 0);
   ASSERT_GT(log().size(), 5u);
   for (const Json& given : log()) EXPECT_EQ(given["gpu"], "GPU-test");
@@ -404,6 +417,71 @@ TEST_F(WorkerTask, WithoutTheGpusRatesThereAreNoNumbers) {
   const std::string said = testing::internal::GetCapturedStdout();
   EXPECT_EQ(without, 1) << said;
   EXPECT_NE(said.find("the memory rates of GPU-test failed"), std::string::npos) << said;
+}
+
+/// The GPUs that the workers of each variant were given, and whether workers of two variants ran at the same time.
+TEST_F(WorkerTask, VariantsAreSpreadOverTheGpusThatThereAre) {
+  const auto four = [&](const std::string& task) {
+    std::string out = task;
+    for (int i = 2; i <= 4; ++i) {
+      out.insert(out.find("[candidate]"), fmt::format("[[variant]]\nname = \"t{}\"\nm = 8\nn = {}\n\n", i, 64 * i));
+    }
+    return out;
+  };
+  for (const bool whole : {false, true}) {
+    std::filesystem::remove(path("log"));
+    write_task("tune_seconds = 0\n", "device = \"gpu\"\nwaive = \"a test\"\n");
+    std::string text = four(read_file(path("tiny.toml")).value());
+    text.replace(text.find("pairs = 8"), 9, "pairs = 2");
+    ASSERT_EQ(write_file_atomic(path("tiny.toml"), text), "");
+    ClimbOptions with = options("start");
+    with.fresh = whole;
+    with.gpus = idle_gpus({"GPU-a", "GPU-b"}, folder_);
+    std::string said;
+    if (whole) {
+      said = climb(with).second;
+    } else {
+      testing::internal::CaptureStdout();
+      const int without = start(with);
+      said = testing::internal::GetCapturedStdout();
+      ASSERT_EQ(without, 0) << said;
+    }
+    EXPECT_NE(said.find("GPU-a takes t1 t3"), std::string::npos) << said;
+    EXPECT_NE(said.find("GPU-b takes t2 t4"), std::string::npos) << said;
+    std::map<std::string, std::set<std::string>> given_to;  // the width of the input names the variant
+    for (const Json& given : log()) given_to[given["args"].dump()].insert(given["gpu"].get<std::string>());
+    EXPECT_EQ(given_to.size(), 4u);
+    for (const auto& [args, gpus] : given_to) EXPECT_EQ(gpus.size(), 1u) << args;
+    const ledger::CheckReport report = check();
+    EXPECT_TRUE(report.broken.empty()) << report.text;
+    ASSERT_EQ(report.shapes.size(), 4u);
+    for (const ledger::GoalShape& shape : report.shapes) EXPECT_FALSE(shape.evidence.empty()) << shape.name;
+    for (const char* variant : {"t1", "t2", "t3", "t4"}) {
+      const ledger::PairsArtifact pairs =
+          ledger::parse_pairs(stored(fmt::format("nominate-{}", variant)), "pairs").value();
+      EXPECT_EQ(ledger::fact(pairs.machine, "gpu uuid"), variant[1] % 2 ? "GPU-a" : "GPU-b");
+    }
+  }
+}
+
+/// What concerns every variant ends all parts, and what was stored stays whole.
+TEST_F(WorkerTask, APartThatCannotGoOnEndsTheOthers) {
+  write_task("tune_seconds = 0\n", "device = \"gpu\"\nwaive = \"a test\"\n");
+  std::string task = read_file(path("tiny.toml")).value();
+  task.insert(task.find("[candidate]"), "[[variant]]\nname = \"t2\"\nm = 8\nn = 128\n\n");
+  ASSERT_EQ(write_file_atomic(path("tiny.toml"), task), "");
+  ClimbOptions with = options("start");
+  std::atomic<int> opened{0};
+  with.gpus = [&,
+               inner = idle_gpus({"GPU-a", "GPU-b"}, folder_)](bench::GpuPoolOptions pool) -> Result<bench::GpuPool> {
+    if (++opened == 3) return Diagnostic{.code = Code::file_error, .message = "no space is left"};
+    return inner(std::move(pool));
+  };
+  Workbench bench(with, context_);
+  const Result<int> without = bench.first_numbers();
+  ASSERT_FALSE(without.ok());
+  EXPECT_EQ(without.error().code, Code::file_error) << without.error().message;
+  EXPECT_TRUE(check().broken.empty()) << check().text;
 }
 
 TEST_F(WorkerTask, StepsOnOurOwnSourceRefuse) {

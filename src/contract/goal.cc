@@ -10,11 +10,15 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/json.h"
 
 namespace hc::contract {
 namespace {
+
+/// Reading the goal, changing one shape and writing it is one step; parts of a climb on several GPUs take turns.
+std::string goal_lock_path(const std::string& artifacts) { return join_path(artifacts, ".goal"); }
 
 Diagnostic goal_error(std::string message) {
   return Diagnostic{.code = Code::goal_error, .message = std::move(message)};
@@ -203,6 +207,7 @@ Result<ledger::Lock> read_lock(const std::string& artifacts_dir, const std::stri
 
 Result<ledger::VariantVerdict> update_shape(ledger::Store& store, const std::string& variant,
                                             const std::vector<std::string>& ids) {
+  const FileLock guard(goal_lock_path(store.artifacts_dir()));
   Goal goal = HC_TRY(read_goal(store.artifacts_dir()));
   const ledger::Lock lock = HC_TRY(read_lock(store.artifacts_dir(), goal.lock));
   GoalShape* shape = goal.shape(variant);
@@ -229,6 +234,7 @@ Result<ledger::VariantVerdict> update_shape(ledger::Store& store, const std::str
 }
 
 Status mark_stale(ledger::Store& store, const std::string& variant, const std::string& why) {
+  const FileLock guard(goal_lock_path(store.artifacts_dir()));
   Goal goal = HC_TRY(read_goal(store.artifacts_dir()));
   GoalShape* shape = goal.shape(variant);
   if (!shape) return goal_error(fmt::format("the goal has no variant \"{}\"", variant));

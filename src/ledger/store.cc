@@ -11,30 +11,13 @@
 #include <cstring>
 #include <map>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/hash.h"
 #include "ledger/ledger_line.h"
 
 namespace hc::ledger {
 namespace {
-
-/// Exclusive advisory lock on a file for one scope; waits for the other holder.
-class ScopedFlock {
- public:
-  explicit ScopedFlock(const std::string& path) : fd_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-    while (fd_ >= 0 && ::flock(fd_, LOCK_EX) != 0 && errno == EINTR) {
-    }
-  }
-  ~ScopedFlock() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  ScopedFlock(const ScopedFlock&) = delete;
-  ScopedFlock& operator=(const ScopedFlock&) = delete;
-  bool held() const { return fd_ >= 0; }
-
- private:
-  int fd_;
-};
 
 Diagnostic cannot_write(const std::string& path, const std::string& why) {
   return Diagnostic{.code = Code::file_error, .message = fmt::format("{} cannot be written: {}", path, why)}.fix(
@@ -235,7 +218,7 @@ Result<Store> Store::open(const std::string& artifacts_dir, const std::string& a
   auto state = std::make_unique<State>();
   state->artifacts_dir = artifacts_dir;
   state->anchor_path = anchor_path;
-  const ScopedFlock lock(state->lock_path());
+  const FileLock lock(state->lock_path());
   if (!lock.held()) return cannot_write(state->lock_path(), std::strerror(errno));
   const bool fresh = !file_exists(ledger_path(artifacts_dir));
   HC_TRY(state->refresh());
@@ -245,7 +228,7 @@ Result<Store> Store::open(const std::string& artifacts_dir, const std::string& a
 }
 
 Result<int64_t> Store::append(LedgerLine line) {
-  const ScopedFlock lock(state_->lock_path());
+  const FileLock lock(state_->lock_path());
   if (!lock.held()) return cannot_write(state_->lock_path(), std::strerror(errno));
   HC_TRY(state_->refresh());
   HC_TRY(state_->set_torn_aside());
