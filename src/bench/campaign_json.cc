@@ -120,8 +120,14 @@ ledger::Facts facts_of(const ArmRun& run) {
                       {"version", run.prepared.version},
                       {"detail", run.prepared.detail},
                       {"empty launch s", fmt::format("{}", run.timed.empty_s)}};
-  add_device_facts(run.timed.blocks, &facts);
   if (run.timed.copies > 0) facts.emplace_back("copies in turn", fmt::format("{}", run.timed.copies));
+  if (const Preheat& heat = run.timed.preheat; heat.seconds > 0) {
+    facts.emplace_back("preheat s", fmt::format("{}", heat.seconds));
+    facts.emplace_back("after preheat",
+                       fmt::format("{}, {:.1f} MHz, {} C, {} W", heat.steady ? "steady" : "not steady",
+                                   heat.sm_mhz_clock, heat.temperature_c, heat.power_w));
+  }
+  add_device_facts(run.timed.blocks, &facts);
   return facts;
 }
 
@@ -144,8 +150,8 @@ ledger::Reading reading_of(const ArmRun& run, const std::vector<Arm>& arms) {
   reading.nonfinite = run.verdict.nonfinite;
   reading.binary_sha256 = combined_sha256(run.files);
   reading.inputs_sha256 = run.prepared.inputs_sha256;
-  reading.facts = facts_of(run);
   reading.mode = mode_name(run.timed.mode);
+  reading.facts = facts_of(run);
   return reading;
 }
 
@@ -229,15 +235,15 @@ void append_pair(const PairRecord& pair, const std::vector<Arm>& arms, ledger::P
   artifact->pairs.push_back(std::move(out));
 }
 
+std::string timer_text(Mode mode) {
+  return mode == Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
+}
+
 void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, const PairPlan& plan,
                    ledger::PairsArtifact* artifact) {
   artifact->opened_at = record.opened_at;
   artifact->closed_at = record.closed_at;
   artifact->timer = timer_text(plan.time.mode);
-std::string timer_text(Mode mode) {
-  return mode == Mode::single ? "monotonic/one-launch/cold-l2" : "monotonic/back-to-back";
-}
-
   const Json machine = parse_json(record.environment_open).value_or(Json::object());
   for (const auto& [key, value] : machine.items()) artifact->machine.emplace_back(key, shown(value));
   const Json close = parse_json(record.environment_close).value_or(Json::object());

@@ -139,10 +139,10 @@ nlohmann::ordered_json to_json(const PairRecord& pair);
 nlohmann::ordered_json to_json(const CampaignRecord& record, const std::vector<Arm>& arms, const PairPlan& plan);
 /// Appends one pair to the evidence, every reading as a block of one launch.
 void append_pair(const PairRecord& pair, const std::vector<Arm>& arms, ledger::PairsArtifact* artifact);
+/// The evidence's `timer` of a measurement on the processor.
+std::string timer_text(Mode mode);
 /// Arms, timer, machine, input and pairs of the evidence; task, variant, work and ledger fields are the caller's.
 void fill_artifact(const CampaignRecord& record, const std::vector<Arm>& arms, const PairPlan& plan,
                    ledger::PairsArtifact* artifact);
 
-/// The evidence's `timer` of a measurement on the processor.
-std::string timer_text(Mode mode);
 }  // namespace hc::bench

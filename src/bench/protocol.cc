@@ -78,7 +78,16 @@ Json to_json(const TimeRequest& value) {
           {"mode", std::string(mode_name(value.mode))},
           {"flush_bytes", value.flush_bytes},
           {"max_launches", value.max_launches},
+          {"preheat_s", value.preheat_s},
           {"slot", value.slot}};
+}
+
+Json to_json(const Preheat& value) {
+  return {{"seconds", value.seconds},
+          {"steady", value.steady},
+          {"sm_mhz_clock", value.sm_mhz_clock},
+          {"temperature_c", value.temperature_c},
+          {"power_w", value.power_w}};
 }
 
 Json to_json(const ListingRequest& value) { return {{"out_dir", value.out_dir}, {"slot", value.slot}}; }
@@ -160,6 +169,7 @@ Json to_json(const TimeReply& value) {
             {"empty_s", value.empty_s},
             {"blocks", blocks}};
   if (value.copies > 0) json["copies"] = value.copies;
+  if (value.preheat.seconds > 0) json["preheat"] = to_json(value.preheat);
   return json;
 }
 
@@ -224,6 +234,7 @@ Result<TimeRequest> time_request_from_json(const Json& json) {
   reader.optional("warmup_s", &value.warmup_s);
   reader.optional("flush_bytes", &value.flush_bytes);
   reader.optional("max_launches", &value.max_launches);
+  reader.optional("preheat_s", &value.preheat_s);
   reader.optional("slot", &value.slot);
   value.mode = read_mode(reader);
   return reader.finish(std::move(value));
@@ -350,14 +361,21 @@ Result<TimeReply> time_reply_from_json(const Json& json) {
   reader.required("flush_bytes", &value.flush_bytes);
   reader.optional("warmup_launches", &value.warmup_launches);
   reader.optional("empty_s", &value.empty_s);
+  reader.optional("copies", &value.copies);
+  reader.object("preheat", [&](JsonReader& heat) {
+    heat.required("seconds", &value.preheat.seconds);
+    heat.required("steady", &value.preheat.steady);
+    heat.optional("sm_mhz_clock", &value.preheat.sm_mhz_clock);
+    heat.optional("temperature_c", &value.preheat.temperature_c);
+    heat.optional("power_w", &value.preheat.power_w);
+  });
   value.mode = read_mode(reader);
+  if (value.mode == Mode::back_to_back && value.copies < 1) {
+    reader.fail("`copies` is missing: launches in a row over one copy of the inputs would find them in the cache");
+  }
   reader.each("blocks", [&](JsonReader& item) { value.blocks.push_back(read_block(item)); });
   if (value.blocks.empty()) reader.fail("`blocks` is missing or empty");
   return reader.finish(std::move(value));
 }
 
 }  // namespace hc::bench
-  reader.optional("copies", &value.copies);
-  if (value.mode == Mode::back_to_back && value.copies < 1) {
-    reader.fail("`copies` is missing: launches in a row over one copy of the inputs would find them in the cache");
-  }

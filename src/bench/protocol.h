@@ -133,6 +133,7 @@ struct TimeRequest {
   Mode mode = Mode::single;
   int64_t flush_bytes = -1;  ///< evicted, or exceeded by the copies in turn; -1: twice the L2 of all cores
   int64_t max_launches = 0;  ///< per block; 0: no limit
+  double preheat_s = 0;      ///< a GPU launches until it is steady before the first block, at most so long; 0: not
   std::string slot = "main";
 };
 
@@ -162,6 +163,15 @@ struct Block {
   DeviceState device;
 };
 
+/// How a GPU was brought to a steady state.
+struct Preheat {
+  double seconds = 0;  ///< that it took; 0: there was none
+  bool steady = false;
+  double sm_mhz_clock = 0;  ///< in the last window
+  double temperature_c = 0;
+  double power_w = 0;
+};
+
 struct TimeReply {
   std::vector<Block> blocks{};
   Mode mode = Mode::single;
@@ -170,6 +180,8 @@ struct TimeReply {
   int64_t warmup_launches = 0;
   double empty_s = 0;  ///< cost of a reading round nothing
   std::string clock{};
+  int64_t copies = 0;  ///< back to back: of inputs and outputs, which launches went over in turn
+  Preheat preheat;
 };
 
 // JSON forms; `from_json` gives worker_failed naming the field that is missing or wrong.
@@ -182,6 +194,7 @@ nlohmann::ordered_json to_json(const HelloReply& value);
 nlohmann::ordered_json to_json(const PrepareReply& value);
 nlohmann::ordered_json to_json(const CheckReply& value);
 nlohmann::ordered_json to_json(const TimeReply& value);
+nlohmann::ordered_json to_json(const Preheat& value);
 nlohmann::ordered_json to_json(const Block& value);
 Result<PrepareRequest> prepare_request_from_json(const nlohmann::ordered_json& json);
 Result<CheckRequest> check_request_from_json(const nlohmann::ordered_json& json);
@@ -198,4 +211,3 @@ Result<Block> block_from_json(const nlohmann::ordered_json& json);
 int worker_main();
 
 }  // namespace hc::bench
-  int64_t copies = 0;  ///< back to back: of inputs and outputs, which launches went over in turn

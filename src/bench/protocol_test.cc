@@ -112,8 +112,6 @@ TEST(Protocol, TheDevicesStateStandsBesideTheReading) {
   EXPECT_EQ(ledger::fact(artifact.pairs[0].readings[1].facts, "sm mhz"), "") << "the other arm said nothing";
 }
 
-}  // namespace
-}  // namespace hc::bench
 TEST(Protocol, TheModeStandsBesideEachReading) {
   PairRecord pair;
   pair.runs = {run_of({{}}), run_of({{}})};
@@ -138,3 +136,5 @@ TEST(Protocol, TheModeStandsBesideEachReading) {
   EXPECT_FALSE(ledger::is_back_to_back(artifact));
 }
 
+}  // namespace
+}  // namespace hc::bench

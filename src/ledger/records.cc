@@ -54,8 +54,8 @@ Json reading_json(const Reading& reading) {
   out["nonfinite"] = reading.nonfinite;
   out["binary_sha256"] = reading.binary_sha256;
   out["inputs_sha256"] = reading.inputs_sha256;
-  out["facts"] = facts_json(reading.facts);
   if (!reading.mode.empty()) out["mode"] = reading.mode;
+  out["facts"] = facts_json(reading.facts);
   return out;
 }
 
@@ -121,14 +121,12 @@ Json criteria_json(const Criteria& criteria) {
 
 }  // namespace
 
-std::string fact(const Facts& facts, std::string_view name) {
-  for (const auto& [key, value] : facts) {
 std::string_view mode_name(bool back_to_back) { return back_to_back ? "back_to_back" : "single"; }
 
-bool is_back_to_back(const PairsArtifact& artifact) {
-  return artifact.timer.find("back-to-back") != std::string::npos;
-}
+bool is_back_to_back(const PairsArtifact& artifact) { return artifact.timer.find("back-to-back") != std::string::npos; }
 
+std::string fact(const Facts& facts, std::string_view name) {
+  for (const auto& [key, value] : facts) {
     if (key == name) return value;
   }
   return "";
@@ -154,6 +152,18 @@ std::string_view role_name(Role role) {
 std::string_view purpose_name(Purpose purpose) {
   constexpr std::string_view kNames[] = {"nominate", "confirm", "aa", "try", "ablate", "ceiling", "audit"};
   return kNames[static_cast<int>(purpose)];
+}
+
+std::string task_argument(const Lock& lock) {
+  if (lock.task_file.empty()) return "TASK";
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' ||
+           c == '_' || c == '-' || c == '+';
+  };
+  if (std::all_of(lock.task_file.begin(), lock.task_file.end(), plain)) return lock.task_file;
+  std::string out = "'";
+  for (const char c : lock.task_file) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 std::string_view verdict_name(Verdict verdict) {
@@ -244,8 +254,9 @@ std::string to_json(const Lock& lock) {
     out["baselines"].push_back({{"name", b.name}, {"worker", b.worker}, {"recipe", embedded(b.recipe)}});
   }
   out["waive"] = lock.waive;
+  if (!lock.task_file.empty()) out["task_file"] = lock.task_file;
+  out["mode"] = mode_name(lock.back_to_back);
   return document(out);
 }
-  out["mode"] = mode_name(lock.back_to_back);
 
 }  // namespace hc::ledger

@@ -185,18 +185,22 @@ struct Lock {
   Criteria criteria;
   std::vector<LockedVariant> variants;
   std::vector<LockedBaseline> baselines;
-  std::string waive;  ///< why fewer baselines than usual are enough, or empty
-};
-
+  std::string waive;      ///< why fewer baselines than usual are enough, or empty
+  std::string task_file;  ///< as typed, for the commands that are suggested; empty: not recorded
   /// Measured by launches in a row over rotated inputs, instead of single launches with cold caches.
   bool back_to_back = false;
-/// JSON text of a record, canonical for its content (fixed key order, shortest doubles that read back the same).
-std::string to_json(const PairsArtifact& artifact);
+};
+
 /// How launches were timed, as Reading::mode says it.
 std::string_view mode_name(bool back_to_back);
 /// Whether the measurement says that it was timed back to back.
 bool is_back_to_back(const PairsArtifact& artifact);
 
+/// The task file as an argument for a shell, or TASK where the lock does not name it.
+std::string task_argument(const Lock& lock);
+
+/// JSON text of a record, canonical for its content (fixed key order, shortest doubles that read back the same).
+std::string to_json(const PairsArtifact& artifact);
 std::string to_json(const TuneRecord& tune);
 std::string to_json(const CheckRecord& check);
 std::string to_json(const Lock& lock);

@@ -61,8 +61,8 @@ Reading parse_reading(const JsonReader& in) {
   reading.nonfinite = in.integer_or("nonfinite", 0);
   reading.binary_sha256 = in.text("binary_sha256");
   reading.inputs_sha256 = in.text("inputs_sha256");
-  reading.facts = in.facts("facts");
   reading.mode = in.text_or("mode", "");
+  reading.facts = in.facts("facts");
   return reading;
 }
 
@@ -225,11 +225,12 @@ Result<Lock> parse_lock(const std::string& text, const std::string& where) {
     lock.baselines.push_back({b.text("name"), b.text_or("worker", ""), b.json("recipe")});
   }
   lock.waive = in.text_or("waive", "");
-  if (!failure.empty()) return bad_document(where, failure);
-  return lock;
+  lock.task_file = in.text_or("task_file", "");
   const std::string mode = in.text_or("mode", "single");  // locks of earlier versions agreed on nothing else
   lock.back_to_back = mode == mode_name(true);
   if (mode != mode_name(lock.back_to_back)) in.fail(fmt::format("the mode \"{}\" is not known", mode));
+  if (!failure.empty()) return bad_document(where, failure);
+  return lock;
 }
 
 }  // namespace hc::ledger

@@ -71,7 +71,6 @@ PairsArtifact opened(const std::vector<Contender>& contenders, const CampaignPla
   return out;
 }
 
-}  // namespace
 /// The better of two looks at a GPU's memory: before the first round and after the last, while none of ours runs on it.
 Status read_device(const CampaignPlan& plan, bench::GpuRates* best, PairsArtifact* artifact) {
   if (!plan.rates) return success();
@@ -83,6 +82,7 @@ Status read_device(const CampaignPlan& plan, bench::GpuRates* best, PairsArtifac
   return success();
 }
 
+}  // namespace
 
 Contender candidate_contender(const std::string& name, const Built& built, const std::string& program,
                               uint64_t input_seed, int threads) {
@@ -115,7 +115,6 @@ Contender copy_contender(const std::string& program, double compulsory_bytes, in
   return out;
 }
 
-Status hash_binary(Contender* contender) {
 Contender device_anchor(const std::string& program) {
   Contender out;
   out.arm.name = kDeviceAnchor;
@@ -128,6 +127,7 @@ Contender device_anchor(const std::string& program) {
   return out;
 }
 
+Status hash_binary(Contender* contender) {
   std::vector<bench::RunFile> files = contender->files;
   if (files.empty()) files = {{contender->binary, ""}};
   for (bench::RunFile& file : files) {
@@ -220,10 +220,10 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   std::optional<bench::ReadRate> memory;
   if (plan.read_rate) memory.emplace().measure(kFirstReads);
   PairsArtifact so_far = opened(contenders, plan);
-  int valid = 0;
-  const bench::CampaignRecord record = HC_TRY(bench::run_pairs(arms, pairs, [&](const bench::PairRecord& pair) {
   bench::GpuRates device;
   HC_TRY(read_device(plan, &device, &so_far));
+  int valid = 0;
+  const bench::CampaignRecord record = HC_TRY(bench::run_pairs(arms, pairs, [&](const bench::PairRecord& pair) {
     bench::append_pair(pair, arms, &so_far);
     valid += pair.valid;
     if (memory) so_far.read_gbs = memory->measure(1);
@@ -235,13 +235,13 @@ Result<PairsArtifact> measure_pairs(const std::vector<Contender>& contenders, co
   PairsArtifact artifact;
   artifact.purpose = plan.purpose;
   bench::fill_artifact(record, arms, pairs, &artifact);
+  (void)read_device(plan, &device, &so_far);  // the first look stands by itself
   artifact.read_gbs = so_far.read_gbs;
   artifact.cache_bytes = so_far.cache_bytes;
-  (void)read_device(plan, &device, &so_far);  // the first look stands by itself
   name_arms(contenders, &artifact);
+  if (device.copy_gbs > 0) artifact.machine.emplace_back(kDriverCopy, fmt::format("{}", device.copy_gbs));
   for (const bench::PairRecord& pair : record.pairs) {
     for (const bench::ArmRun& run : pair.runs) {
-  if (device.copy_gbs > 0) artifact.machine.emplace_back(kDriverCopy, fmt::format("{}", device.copy_gbs));
       if (run.verdict.correct) continue;
       return Diagnostic{Code::wrong_answer,
                         fmt::format("{}: {}", contenders[static_cast<size_t>(run.arm)].arm.name, run.verdict.message)};

@@ -48,11 +48,11 @@ class KernelWay : public Way {
 
   int launch(bench::CuStream stream) override {
     for (Ready& r : ready_) {
+      // the tensors may be other copies than at the last launch; the driver copies the values before the call returns
+      for (size_t i = 0; i < r.values.size(); ++i) r.values[i] = known_value(r.launch.parameters[i]);
       const auto& [gx, gy, gz] = r.launch.grid;
       const auto& [bx, by, bz] = r.launch.block;
       const int failed = cu_.cuLaunchKernel(r.function, gx, gy, gz, bx, by, bz, r.launch.shared_bytes, stream,
-      // the tensors may be other copies than at the last launch; the driver copies the values before the call returns
-      for (size_t i = 0; i < r.values.size(); ++i) r.values[i] = known_value(r.launch.parameters[i]);
                                             r.pointers.data(), nullptr);
       if (failed) return failed;
     }
@@ -75,9 +75,6 @@ class KernelWay : public Way {
     return static_cast<uint64_t>(p.value);
   }
 
-  const bench::CudaDriver& cu_;
-  const Tensors& tensors_;
-  Memory scratch_;
   Result<uint64_t> value_of(const Parameter& p) const {
     const bool argument = p.kind == Parameter::Kind::argument;
     if (argument || p.kind == Parameter::Kind::output) {
@@ -92,6 +89,9 @@ class KernelWay : public Way {
     return known_value(p);
   }
 
+  const bench::CudaDriver& cu_;
+  const Tensors& tensors_;
+  Memory scratch_;
   bench::CuModule module_ = nullptr;
   std::vector<Ready> ready_;
 };

@@ -42,18 +42,18 @@ class Subject {
  private:
   Subject() = default;
   Status choose(const Device& device);
-  Call call_;
-  Tensors tensors_;
   /// The next copy takes the place that the ways look at. Swapping through all of them in order comes round in a cycle.
   void turn() {
     std::swap(tensors_, copies_[next_]);
     next_ = (next_ + 1) % copies_.size();
   }
-  Ways ways_;
-  size_t best_ = 0;
+  Call call_;
+  Tensors tensors_;
   std::vector<Tensors> copies_;  ///< further ones
   size_t next_ = 0;              ///< of them
   bool rotating_ = false;
+  Ways ways_;
+  size_t best_ = 0;
   Json search_;
 };
 

@@ -75,11 +75,11 @@ Result<Ways> family_ways(const Family& family, const BuildRequest& request);
 Result<Ways> cubin_ways(const std::string& manifest, const BuildRequest& request);
 /// cuBLASLt's algorithms for a product.
 Result<Ways> cublaslt_ways(const BuildRequest& request);
-/// cuBLASLt's version where it can be opened; makes no handle. not_available with the fix otherwise.
-Result<std::string> cublaslt_version(const Places& places);
-
-}  // namespace hc::baselines
 /// cuDNN's softmax, a way for each order of a row's elements that it knows.
 Result<Ways> cudnn_ways(const BuildRequest& request);
 /// cuDNN's version where it can be opened; makes no handle. not_available with the fix otherwise.
 Result<std::string> cudnn_version(const Places& places);
+/// cuBLASLt's version where it can be opened; makes no handle. not_available with the fix otherwise.
+Result<std::string> cublaslt_version(const Places& places);
+
+}  // namespace hc::baselines

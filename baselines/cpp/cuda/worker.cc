@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/numeric.h"
 #include "bench/json_reader.h"
+#include "bench/preheat.h"
 #include "bench/protocol.h"
 #include "cuda/reference.h"
 
@@ -237,16 +238,22 @@ Result<Json> Worker::time(const Json& json) {
   options.warmup_s = request.warmup_s;
   options.flush_bytes = request.flush_bytes;
   options.max_launches = request.max_launches;
-  std::vector<HillclimbTimerDeviceState> states(static_cast<size_t>(std::max(request.blocks, 1)));
   const int64_t cache = request.flush_bytes < 0 ? 2 * device_->facts().l2_bytes : request.flush_bytes;
   const bool rotates = request.mode == bench::Mode::back_to_back;
   const int64_t copies = rotates ? HC_TRY(target->rotate(*device_, cache)) : 0;
+  bench::Preheat heat;
+  if (const char* why = bench::preheat(device_->timer(), launch_subject, target, request.preheat_s, &heat)) {
+    target->stop_rotating();
+    return refusal(why);
+  }
+  std::vector<HillclimbTimerDeviceState> states(static_cast<size_t>(std::max(request.blocks, 1)));
   HillclimbTimerResult* result = nullptr;
   const char* why =
       hillclimb_timer_cuda_run(device_->timer(), &options, launch_subject, target, nullptr, &result, states.data());
-  if (why) return refusal(why);
   target->stop_rotating();
+  if (why) return refusal(why);
   Json reply = time_json(*result, states, request.mode, copies);
+  if (heat.seconds > 0) reply["preheat"] = bench::to_json(heat);
   hillclimb_timer_cuda_free(result);
   return reply;
 }
