@@ -40,6 +40,7 @@ Status Climb::open_goal() {
     goal_ = HC_TRY(contract::read_goal(options_.artifacts));
     if (goal_.has_lock()) lock_ = HC_TRY(contract::read_lock(options_.artifacts, goal_.lock));
     if (goal_.has_lock() && goal_.task == task_.name && lock_.task_sha256 == task_.sha256) {
+      HC_TRY(agree_on_mode());
       if (goal_.status == "paused" || goal_.status == "blocked") {
         return Diagnostic{Code::goal_error, fmt::format("the goal is {}, so nothing is measured", goal_.status)}.fix(
             "`hillclimb status` shows why; --fresh starts a new run");
@@ -59,6 +60,7 @@ Status Climb::open_goal() {
 
 Status Climb::start() {
   task_ = HC_TRY(contract::read_task(options_.task_path));
+  task_.effort.back_to_back |= options_.back_to_back;
   for (const std::string& name : options_.variants) {
     if (task_.variant(name)) continue;
     std::string known;

@@ -31,6 +31,7 @@ struct ClimbOptions {
   std::vector<std::string> variants;  ///< only these; all when empty
   bool fresh = false;                 ///< archive the goal that is there and start anew
   bool beyond = false;                ///< go on when every variant passes
+  bool back_to_back = false;          ///< a new goal agrees on launches in a row; one of single launches is refused
   std::optional<uint64_t> seed;
   int64_t max_candidates = 0;  ///< per tune; 0: the task's own limit
   double max_seconds = 0;
@@ -106,6 +107,11 @@ class Climb {
   Result<std::string> store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
                                   int64_t open_seq);
   tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
+  // climb_mode.cc: single launches, and launches in a row
+  Status agree_on_mode() const;
+  bool in_a_row() const { return lock_.back_to_back || beside_; }
+  std::string nomination_name(const Work& work) const;
+  Result<std::string> measure_beside(Work& work, const std::vector<tune::Contender>& arms);
   // climb_journal.cc: rounds of measurements that did not come to their end
   Status keep_unfinished(const std::string& journal, const std::string& prefix, const std::string& rule,
                          const std::string& why);
@@ -159,6 +165,7 @@ class Climb {
   ledger::Lock lock_;
   tune::BuildSite site_;
   std::string program_sha256_;
+  bool beside_ = false;           ///< measures in a row for a goal of single launches: part of no verdict
   bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
   bool beyond_ = false;           ///< every variant passes: a new candidate must be better than the one that is there
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them

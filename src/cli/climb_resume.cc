@@ -73,7 +73,7 @@ std::optional<std::pair<std::string, ledger::PairsArtifact>> Climb::stored_nomin
     Result<ledger::PairsArtifact> artifact = ledger::parse_pairs(text.value(), line->name);
     if (!artifact.ok() || artifact.value().purpose != ledger::Purpose::nominate) continue;
     const ledger::PairsArtifact& a = artifact.value();
-    bool whole = a.lock == goal_.lock;
+    bool whole = a.lock == goal_.lock && ledger::is_back_to_back(a) == in_a_row();
     for (const ledger::Arm& arm : a.arms) {
       if (arm.role == ledger::Role::candidate)
         whole &= ledger::candidate_subject(arm.source_sha256, arm.config) == subject;

@@ -50,7 +50,8 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.pairs = pairs;
   plan.time.blocks = task_.effort.blocks;
   plan.time.min_block_s = task_.effort.block_seconds;
-  plan.time.max_launches = kBlockLaunches;
+  plan.time.mode = in_a_row() ? bench::Mode::back_to_back : bench::Mode::single;
+  plan.time.max_launches = in_a_row() ? 0 : kBlockLaunches;
   plan.canary = options_.canary;
   plan.read_rate = !work.lease;  // the processor's memory and caches say nothing of a GPU
   plan.on_pair = [this, label = work.label, what, pairs](int done) {
@@ -187,7 +188,9 @@ void Climb::describe_pairs(const Work& work, ledger::PairsArtifact* artifact, co
   artifact->open_seq = open_seq;
   artifact->compiler_sha256 = program_sha256_;
   artifact->kernel_sha256 = work.subject.kernel_sha256;
-  if (work.lease) artifact->timer = "event/one-launch/cold-l2";
+  if (const std::string processor = "monotonic/"; work.lease && artifact->timer.starts_with(processor)) {
+    artifact->timer.replace(0, processor.size(), "event/");
+  }
   artifact->work = work.variant->work;
 }
 
@@ -292,8 +295,7 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
       if (fastest) tune::rename_arm(artifact, &arms[i], names[i]);
     }
   };
-  work.evidence.push_back(
-      HC_TRY(measure_and_store(work, arms, plan, fmt::format("nominate-{}", work.variant->name), settle)));
+  work.evidence.push_back(HC_TRY(measure_and_store(work, arms, plan, nomination_name(work), settle)));
   return nearest_rivals(arms, names, seconds);
 }
 

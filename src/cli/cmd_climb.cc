@@ -3,6 +3,7 @@
 
 #include "cli/climb.h"
 #include "cli/command.h"
+#include "cli/workbench.h"
 
 namespace hc::cli {
 namespace {
@@ -14,6 +15,7 @@ Result<int> climb(const Parsed& parsed, const Context& context) {
   options.variants = parsed.all("--variant");
   options.fresh = parsed.has("--fresh");
   options.beyond = parsed.has("--beyond");
+  options.back_to_back = parsed.has("--back-to-back");
   if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
   options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
   options.max_seconds = static_cast<double>(HC_TRY(parsed.whole("--seconds", 0, 1)));
@@ -37,6 +39,7 @@ const Command& climb_command() {
        {"--candidates", OptionKind::one, "N", "End each tune after N compiled candidates; such a tune cannot pass."},
        {"--seconds", OptionKind::one, "S", "End each tune after S seconds; such a tune cannot pass."},
        {"--pairs", OptionKind::one, "N", "Measure N pairs instead of those agreed in the task."},
+       back_to_back_option(),
        {"--artifacts", OptionKind::one, "DIR", "Where the evidence goes; artifacts if left out."}},
       climb};
   return kCommand;

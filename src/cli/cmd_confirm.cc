@@ -25,7 +25,8 @@ const Command& confirm_command() {
           {{"--seed", OptionKind::one, "N", "Seed of the search; a fresh one is drawn and printed otherwise."},
            {"--candidates", OptionKind::one, "N", "End the tune after N compiled candidates; it cannot pass then."},
            {"--seconds", OptionKind::one, "S", "End the tune after S seconds; it cannot pass then."},
-           {"--pairs", OptionKind::one, "N", "Measure N pairs instead of those agreed in the task."}}),
+           {"--pairs", OptionKind::one, "N", "Measure N pairs instead of those agreed in the task."},
+           back_to_back_option()}),
       confirm};
   return kCommand;
 }

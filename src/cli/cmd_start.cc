@@ -16,6 +16,7 @@ Result<int> start(const Parsed& parsed, const Context& context) {
   options.fresh = parsed.has("--fresh");
   options.variants = parsed.all("--variant");
   options.who = "start";
+  options.back_to_back = parsed.has("--back-to-back");
   if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
   options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
   options.max_seconds = static_cast<double>(HC_TRY(parsed.whole("--seconds", 0, 1)));
@@ -47,6 +48,7 @@ const Command& start_command() {
        {"--candidates", OptionKind::one, "N", "End each tune after N compiled candidates; such a tune cannot pass."},
        {"--seconds", OptionKind::one, "S", "End each tune after S seconds; such a tune cannot pass."},
        {"--pairs", OptionKind::one, "N", "Measure N pairs instead of those of a nomination."},
+       back_to_back_option(),
        {"--artifacts", OptionKind::one, "DIR", "Where the evidence goes; artifacts if left out."}},
       start};
   return kCommand;

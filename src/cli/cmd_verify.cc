@@ -18,7 +18,8 @@ Result<int> verify(const Parsed& parsed, const Context& context) {
 const Command& verify_command() {
   static const Command kCommand{
       "verify", false, "Settle one variant by interleaved pairs of its stored winner: exit 0 PASS, 1 FAIL, 3 OPEN.",
-      workbench_options({{"--pairs", OptionKind::one, "N", "Measure N pairs instead of those agreed in the task."}}),
+      workbench_options({{"--pairs", OptionKind::one, "N", "Measure N pairs instead of those agreed in the task."},
+                         back_to_back_option()}),
       verify};
   return kCommand;
 }

@@ -175,35 +175,47 @@ Result<ledger::VariantVerdict> Workbench::settle_entry(const std::string& subjec
   return contract::update_shape(*store_, work_.variant->name, ids);
 }
 
-/// The stored winner of a worker's own tuner, nominated.
-Result<ledger::VariantVerdict> Workbench::measure_worker() {
-  HC_TRY(tune_variant(work_));
-  HC_TRY(check_candidate(work_));
-  std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
-  if (work_.evidence.empty()) {
-    arms.insert(arms.begin(), work_.candidate);
-    work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", work_.variant->name))));
+/// The candidate of the config, or the stored winner, timed against the baselines; `work_.evidence` names the record.
+Status Workbench::nominate_candidate(const std::optional<knob::Config>& config) {
+  if (by_worker()) {
+    if (config) return not_ours();
+    HC_TRY(tune_variant(work_));
+    HC_TRY(check_candidate(work_));
+  } else {
+    const auto tuned = newest_tune(0);
+    if (config && tuned) HC_TRY(incumbent());
+    tune::Built candidate = HC_TRY(built(config));
+    // only the very winner of a tune may name it
+    if (tuned && tuned->second.winner_source_sha256 == candidate.manifest.source_sha256 &&
+        HC_TRY(tune::config_from_json(tuned->second.winner)) == candidate.compiled.config) {
+      work_.tune_id = tuned->first;
+    }
+    HC_TRY(prepare_candidate(std::move(candidate)));
   }
-  return settle_entry(subject_hash(work_));
+  std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
+  if (!work_.evidence.empty()) return success();
+  arms.insert(arms.begin(), work_.candidate);
+  work_.evidence.push_back(HC_TRY(nominate(arms, nomination_name(work_))));
+  return success();
 }
 
 Result<ledger::VariantVerdict> Workbench::measure(const std::optional<knob::Config>& config) {
-  if (by_worker()) return config ? Result<ledger::VariantVerdict>(not_ours()) : measure_worker();
-  const auto tuned = newest_tune(0);
-  if (config && tuned) HC_TRY(incumbent());
-  tune::Built candidate = HC_TRY(built(config));
-  // only the very winner of a tune may name it
-  if (tuned && tuned->second.winner_source_sha256 == candidate.manifest.source_sha256 &&
-      HC_TRY(tune::config_from_json(tuned->second.winner)) == candidate.compiled.config) {
-    work_.tune_id = tuned->first;
-  }
-  HC_TRY(prepare_candidate(std::move(candidate)));
-  std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
-  if (work_.evidence.empty()) {
-    arms.insert(arms.begin(), work_.candidate);
-    work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", work_.variant->name))));
-  }
+  HC_TRY(nominate_candidate(config));
   return settle_entry(subject_hash(work_));
+}
+
+Result<std::vector<std::pair<std::string, ledger::Comparison>>> Workbench::measure_in_a_row(
+    const std::optional<knob::Config>& config) {
+  beside_ = true;
+  HC_TRY(nominate_candidate(config));
+  const std::string text = HC_TRY(ledger::read_object(options_.artifacts, work_.evidence.back()));
+  const ledger::PairsArtifact artifact = HC_TRY(ledger::parse_pairs(text, work_.evidence.back()));
+  std::vector<std::pair<std::string, ledger::Comparison>> out;
+  for (const ledger::Arm& arm : artifact.arms) {
+    if (arm.role != ledger::Role::baseline) continue;
+    out.emplace_back(arm.name, ledger::compare_pairs(ledger::pair_times(artifact, arm.name), {}));
+  }
+  return out;
 }
 
 /// Confirming rounds of the candidate in hand, never taken from an earlier run, and the goal's entry.
@@ -263,7 +275,7 @@ Status Workbench::one_variant(const contract::TaskVariant& variant) {
   std::vector<tune::Contender> arms = HC_TRY(rivals(work_));
   if (work_.evidence.empty()) {
     arms.insert(arms.begin(), work_.candidate);
-    work_.evidence.push_back(HC_TRY(nominate(arms, fmt::format("nominate-{}", variant.name))));
+    work_.evidence.push_back(HC_TRY(nominate(arms, nomination_name(work_))));
   }
   const ledger::VariantVerdict v = HC_TRY(contract::update_shape(*store_, variant.name, work_.evidence));
   progress_.line(fmt::format("{}  {:.3f} of {}, nominated", work_.label, v.ratio, v.best_baseline));
@@ -286,6 +298,11 @@ Result<int> Workbench::first_numbers() {
   return without;
 }
 
+Option back_to_back_option() {
+  return {"--back-to-back", OptionKind::flag, "",
+          "Time launches in a row over rotated inputs; a goal keeps the mode that it began with."};
+}
+
 std::vector<Option> workbench_options(std::vector<Option> more) {
   std::vector<Option> out = {{"TASK", OptionKind::word, "", "The task file."},
                              {"--variant", OptionKind::one, "NAME", "The variant; needed."}};
@@ -304,6 +321,7 @@ Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::str
   }
   options.variants = {parsed.get("--variant")};
   options.who = fmt::format("{} {}", who, parsed.get("--variant"));
+  options.back_to_back = parsed.has("--back-to-back");
   if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
   options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
   options.max_seconds = static_cast<double>(HC_TRY(parsed.whole("--seconds", 0, 1)));

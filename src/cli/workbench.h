@@ -59,6 +59,10 @@ class Workbench : protected Climb {
 
   /// A nomination with the config, or with the stored winner. Never a PASS of its own.
   Result<ledger::VariantVerdict> measure(const std::optional<knob::Config>& config);
+  /// The same by launches in a row, beside a goal of single launches: a record that stands in no entry. Ratios by
+  /// baseline.
+  Result<std::vector<std::pair<std::string, ledger::Comparison>>> measure_in_a_row(
+      const std::optional<knob::Config>& config);
   /// Confirming rounds with the winner that is stored.
   Result<ledger::VariantVerdict> verify();
   /// A cold full tune with a fresh seed, and confirming rounds of what it finds.
@@ -113,7 +117,7 @@ class Workbench : protected Climb {
   Status hold(const std::string& variant);
   std::string folder(const std::string& purpose) const;
   Diagnostic not_ours() const;
-  Result<ledger::VariantVerdict> measure_worker();
+  Status nominate_candidate(const std::optional<knob::Config>& config);
   Result<tune::Built> incumbent();
   Result<std::string> nominate(const std::vector<tune::Contender>& arms, const std::string& name);
   Result<ledger::VariantVerdict> settle_entry(const std::string& subject);
@@ -133,6 +137,8 @@ class Workbench : protected Climb {
   Work work_;
 };
 
+/// --back-to-back, the same for every command that has it.
+Option back_to_back_option();
 /// The options of every command that works on one variant.
 std::vector<Option> workbench_options(std::vector<Option> more);
 /// TASK, --variant, --artifacts, --pairs and --seed as typed; `who` is the command.

@@ -139,6 +139,54 @@ TEST_F(ForgeryTest, Row20ALuckyRunAmongManyIsPooledWithTheUnluckyOnes) {
   }
 }
 
+TEST_F(ForgeryTest, Row18LaunchesInARowAreNoEvidenceForAGoalOfSingleOnes) {
+  goal_of([](Parts& p) { p.pairs.timer = "monotonic/back-to-back"; });
+  EXPECT_FALSE(updated_) << "and the other way round";
+  edit_goal([&](ledger::Goal& goal) {
+    goal.shapes[0].evidence = {store().view().lines[store().view().lines.size() - 2].object};
+    goal.shapes[0].ratio = 1.05;
+    goal.shapes[0].verdict = "PASS";
+    goal.shapes[0].artifact = "artifacts/r1/confirm-a.json";
+  });
+  EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+  EXPECT_NE(check().text.find("was timed back to back, and the goal agreed to time by single launches"),
+            std::string::npos)
+      << check().text;
+  SetUp();
+  goal_of([](Parts& p) { p.lock.back_to_back = true; });
+  EXPECT_FALSE(updated_);
+  SetUp();
+  goal_of([](Parts& p) {
+    p.lock.back_to_back = true;
+    p.pairs.timer = "monotonic/back-to-back";
+  });
+  EXPECT_TRUE(updated_);
+  EXPECT_EQ(check().exit_code, ledger::kExitMet) << check().text;
+}
+
+TEST_F(ForgeryTest, Row18ArmsOfDifferentModesAreNotCompared) {
+  // one arm in a row, where it keeps its inputs in the cache, the other by single cold launches
+  goal_of([](Parts& p) {
+    for (ledger::Pair& pair : p.pairs.pairs) {
+      for (ledger::Reading& r : pair.readings) {
+        r.mode = r.arm == "hillclimb" ? "back_to_back" : "single";
+        if (r.mode == "single") {
+          for (ledger::Block& block : r.blocks) block = {block.seconds / 10, 1};
+        }
+      }
+    }
+  });
+  EXPECT_FALSE(updated_);
+  // with its mode retold, its blocks still tell it
+  SetUp();
+  goal_of([](Parts& p) {
+    for (ledger::Pair& pair : p.pairs.pairs) {
+      for (ledger::Reading& r : pair.readings) r.mode = "single";
+    }
+  });
+  EXPECT_FALSE(updated_) << "blocks of ten launches are no single ones";
+}
+
 TEST_F(ForgeryTest, Row23ALooserLockMadeByHandIsBroken) {
   FakeShape shape;
   shape.ratio = 0.98;
@@ -390,6 +438,7 @@ TEST_F(ForgeryTest, Row23AnAmendmentCannotChangeABaselineTheLooksOrTheWork) {
   const Change changes[] = {[](ledger::Lock& l) { l.baselines[0].recipe = R"({"operation":"softmax","slow":true})"; },
                             [](ledger::Lock& l) { l.baselines[0].worker = "slow"; },
                             [](ledger::Lock& l) { l.criteria.looks = {5, 6, 7, 8, 9, 10}; },
+                            [](ledger::Lock& l) { l.back_to_back = true; },
                             [](ledger::Lock& l) { l.rules_version = 1; },
                             [](ledger::Lock& l) { l.variants[0].work.amount *= 2; }};
   for (const Change& change : changes) {

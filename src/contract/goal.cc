@@ -120,6 +120,7 @@ ledger::Lock make_lock(const Task& task, const std::string& run) {
   lock.rules_sha256 = ledger::rules_sha256();
   lock.criteria = task.criteria;
   lock.waive = task.waive;
+  lock.back_to_back = task.effort.back_to_back;
   for (const TaskVariant& v : task.variants)
     lock.variants.push_back({v.name, v.hash, inputs_text(v), v.target, v.work});
   for (const TaskBaseline& b : task.baselines) {

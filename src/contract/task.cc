@@ -121,7 +121,7 @@ class TaskBuilder {
     const toml::table* t = in_.table(root, "effort");
     if (!t) return;
     in_.only(
-        *t, {"tune_seconds", "max_candidates", "pairs", "nominate_pairs", "blocks", "block_seconds", "threads", "seed"},
+        *t, {"tune_seconds", "max_candidates", "pairs", "nominate_pairs", "blocks", "block_seconds", "threads", "seed", "back_to_back"},
         "[effort]");
     TaskEffort& e = task_.effort;
     e.tune_seconds = in_.number(*t, "tune_seconds", e.tune_seconds, 0, 1e6);
@@ -132,6 +132,10 @@ class TaskBuilder {
     e.block_seconds = in_.number(*t, "block_seconds", e.block_seconds, 1e-6, 60);
     e.threads = static_cast<int>(in_.integer(*t, "threads", e.threads, 0, 4096));
     e.seed = static_cast<uint64_t>(in_.integer(*t, "seed", 0, 0, INT64_MAX));
+    if (const toml::node* row = t->get("back_to_back")) {
+      e.back_to_back = row->value<bool>().value_or(false);
+      if (!row->is_boolean()) in_.fail(in_.span(*row), "`back_to_back` is true or false");
+    }
   }
 
   void criteria(const toml::table& root) {

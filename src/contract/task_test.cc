@@ -54,6 +54,22 @@ TEST(Task, ReadsEverything) {
   EXPECT_EQ(t.sha256.size(), 64u);
 }
 
+TEST(Task, TheModeOfTimingIsSingleUnlessTheTaskSaysOtherwise) {
+  const std::string path = kRoot + "/test/golden/task/good.toml";
+  std::string text = read_file(path).value();
+  EXPECT_FALSE(parse_task(path, text).value().effort.back_to_back);
+  ASSERT_NE(text.find("[effort]\n"), std::string::npos);
+  std::string row = text;
+  row.replace(row.find("[effort]\n"), 9, "[effort]\nback_to_back = true\n");
+  const Result<Task> task = parse_task(path, row);
+  ASSERT_TRUE(task.ok()) << diag::render(task.error());
+  EXPECT_TRUE(task.value().effort.back_to_back);
+  text.replace(text.find("[effort]\n"), 9, "[effort]\nback_to_back = 1\n");
+  const Result<Task> wrong = parse_task(path, text);
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.error().message, "`back_to_back` is true or false");
+}
+
 TEST(Task, TheHashOfAVariantFollowsItsMeaning) {
   const std::string text = read_file(kRoot + "/test/golden/task/good.toml").value();
   const std::string path = kRoot + "/test/golden/task/good.toml";

@@ -55,6 +55,7 @@ std::string weakened(const Lock& before, const Lock& now) {
   if (b.geomean_min < a.geomean_min || b.geomean_slack > a.geomean_slack) return "the geomean's minimum was lowered";
   if (b.alpha > a.alpha || b.rate_tolerance > a.rate_tolerance) return "the error level was raised";
   if (b.looks != a.looks) return "the looks were changed";
+  if (now.back_to_back != before.back_to_back) return "the mode of timing was changed";
   if (now.rules_version != before.rules_version) return "the version of the rules was changed";
   for (const LockedVariant& v : before.variants) {
     const auto it =

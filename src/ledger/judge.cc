@@ -87,6 +87,11 @@ void check_pooling(Case& c) {
       c.verdict.broken.push_back(fmt::format("{}: the confirming runs are of different candidates", c.variant.name));
       return;
     }
+    if (const std::string& timer = c.confirming.front().artifact->timer; item.artifact->timer != timer) {
+      c.verdict.broken.push_back(fmt::format("{}: confirming runs timed by {} and by {} cannot be pooled",
+                                             c.variant.name, timer, item.artifact->timer));
+      return;
+    }
   }
   for (const std::string& id : confirming_ids(c.evidence.view(), c.variant.name, subject)) {
     if (used.count(id)) continue;

@@ -74,6 +74,32 @@ bool takes_inputs(const Arm* arm) {
   return arm && (arm->role == Role::candidate || arm->role == Role::baseline || !arm->varies.empty());
 }
 
+/// How launches were timed is the same for all arms, and what the goal agreed.
+void check_mode(const PairsArtifact& a, const Lock& lock, const std::string& where, Sentences* out) {
+  const auto words = [](bool back_to_back) { return back_to_back ? "back to back" : "by single launches"; };
+  const bool in_a_row = is_back_to_back(a);
+  if (in_a_row != lock.back_to_back) {
+    out->push_back(fmt::format("{} was timed {}, and the goal agreed to time {}", where, words(in_a_row),
+                               words(lock.back_to_back)));
+  }
+  for (size_t k = 0; k < a.pairs.size(); ++k) {
+    for (const Reading& r : a.pairs[k].readings) {
+      if (r.mode.empty()) continue;  // records of earlier versions
+      if (r.mode != mode_name(in_a_row)) {
+        out->push_back(fmt::format("{}, pair {}: {} was timed in the mode {}, and the measurement is in the mode {}",
+                                   where, k + 1, r.arm, r.mode, mode_name(in_a_row)));
+        return;
+      }
+      for (const Block& block : r.blocks) {
+        if (in_a_row || block.launches == 1) continue;
+        out->push_back(fmt::format("{}, pair {}: {} has a block of {} launches among single ones", where, k + 1, r.arm,
+                                   block.launches));
+        return;
+      }
+    }
+  }
+}
+
 /// Every arm once, the same inputs for all that take them.
 void check_round(const PairsArtifact& a, const Pair& pair, const std::string& where, Sentences* out) {
   std::set<std::string> seen;
@@ -190,8 +216,8 @@ std::vector<std::string> invalidities(const PairsArtifact& a, const Lock& lock) 
   if (a.task != lock.task) out.push_back(fmt::format("{} is of the task {}, not of {}", where, a.task, lock.task));
   const auto locked = std::find_if(lock.variants.begin(), lock.variants.end(),
                                    [&](const LockedVariant& v) { return v.name == a.variant; });
-/// Facts that say which device it was.
-constexpr std::string_view kDeviceFacts[] = {"gpu uuid", "cpu", "cores"};
+  /// Facts that say which device it was.
+  constexpr std::string_view kDeviceFacts[] = {"gpu uuid", "cpu", "cores"};
 
   if (locked == lock.variants.end()) {
     out.push_back(fmt::format("{} is of the variant {}, which the lock does not have", where, a.variant));
@@ -202,6 +228,7 @@ constexpr std::string_view kDeviceFacts[] = {"gpu uuid", "cpu", "cores"};
     out.push_back(fmt::format("{} counts another amount of work than the locked variant {}", where, a.variant));
   }
   check_arms(a, where, &out);
+  check_mode(a, lock, where, &out);
   size_t valid = 0;
   for (size_t k = 0; k < a.pairs.size(); ++k) {
     const std::string here = fmt::format("{}, pair {}", where, k + 1);
@@ -273,4 +300,3 @@ std::string other_device(const PairsArtifact& a, const PairsArtifact& b) {
   }
   return "";
 }
-

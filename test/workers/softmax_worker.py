@@ -179,6 +179,17 @@ def listing(request):
     return {"files": files, "missing": "" if files else "nothing: it is written in Python by hand"}
 
 
+def row(min_block_s, copies):
+    """One reading round launches in a row, over copies of input and output in turn."""
+    start, begin, launches = time.monotonic(), time.perf_counter(), 0
+    while launches == 0 or time.perf_counter() - begin < min_block_s:
+        state["x"], state["out"] = copies[launches % len(copies)]
+        launch()
+        launches += 1
+    seconds = (time.perf_counter() - begin) / launches
+    return {"seconds": [seconds], "launches": launches, "mid_monotonic_s": (start + time.monotonic()) / 2}
+
+
 def answer(op, request):
     if op == "hello":
         can = [] if "--mute" in sys.argv else ["listing", "source"]

@@ -24,11 +24,28 @@ class Refused(Exception):
         self.fix = fix
 
 
+MOST_COPIES = 4096  # of inputs and outputs: more cost more to prepare than to measure
+
+
+class Turns:
+    """Launches over subjects in turn."""
+
+    def __init__(self, copies):
+        self.copies = copies
+        self.at = 0
+
+    def launch(self):
+        """The next one's launch."""
+        self.at = (self.at + 1) % len(self.copies)
+        self.copies[self.at][0].launch()
+
+
 class Worker:
     """State between requests: one subject per slot, inputs kept for the next one of the same arguments."""
 
     def __init__(self, device="cuda"):
         self.subjects = {}
+        self.copies = {}  # by slot: (subject, args) that launches in a row go over, the prepared ones first
         self.timer = None
         self.cache = (None, None)
         self.kind = device
@@ -118,9 +135,9 @@ class Worker:
         except ImportError as error:
             raise Refused("NotAvailable", f"{implementation} is not here: {error}", adaptors.help_for(implementation))
         tensors = [a for a in args if isinstance(a, torch.Tensor)]
-        moved = sum(t.numel() * t.element_size() for t in tensors)
-        moved += sum(t.numel() * t.element_size() for t in subject.outputs())
+        moved = moved_bytes(subject, args)
         self.subjects[request.get("slot", "main")] = (subject, request, args)
+        self.copies.pop(request.get("slot", "main"), None)
         forked = f"; forked by a server that had imported {IMPORTED[0]}" if IMPORTED else ""
         reply = {name: value for name, value in (("tune", subject.tune), ("search", subject.search)) if value}
         return {
@@ -187,18 +204,55 @@ class Worker:
 
         from .timer import BACK_TO_BACK, SINGLE
 
-        subject, _, _ = self.subject(request)
+        subject, prepared, _ = self.subject(request)
+        rotates = request.get("mode", "single") == "back_to_back"
+        flush = int(request.get("flush_bytes", -1))
         with torch.no_grad():
-            return self.timer.run(
-                subject.launch,
+            turns = Turns(self.rotate(request, flush if flush >= 0 else self.timer.cache_bytes())) if rotates else None
+            reply = self.timer.run(
+                turns.launch if rotates else subject.launch,
                 torch.cuda.current_stream().cuda_stream if self.kind == "cuda" else torch.get_num_threads(),
                 blocks=int(request.get("blocks", 5)),
                 min_block_s=float(request.get("min_block_s", 0.005)),
                 warmup_s=float(request.get("warmup_s", 0.02)),
                 mode={"single": SINGLE, "back_to_back": BACK_TO_BACK}[request.get("mode", "single")],
-                flush_bytes=int(request.get("flush_bytes", -1)),
+                flush_bytes=flush,
                 max_launches=int(request.get("max_launches", 0)),
             )
+        if rotates:  # what the last launch left is what a check looks at
+            self.subjects[request.get("slot", "main")] = (turns.copies[turns.at][0], prepared, turns.copies[turns.at][1])
+            reply["copies"] = len(turns.copies)
+        return reply
+
+    def rotate(self, request, cache_bytes):
+        """Subjects and arguments, copies of the prepared ones, which together exceed `cache_bytes`."""
+        from . import adaptors
+
+        slot = request.get("slot", "main")
+        subject, prepared, args = self.subject(request)
+        moved = moved_bytes(subject, args)
+        wanted = cache_bytes // moved + 1 if moved > 0 else 1
+        if wanted > MOST_COPIES:
+            raise Refused(
+                "MeasurementFailed",
+                f"inputs and outputs of {moved} bytes need {wanted} copies to exceed {cache_bytes} bytes of cache, and {MOST_COPIES} "
+                "are the most that launches in a row go over",
+                "measure single launches, which evict the caches in another way",
+            )
+        copies = self.copies.setdefault(slot, [(subject, args)])
+        while len(copies) < wanted:
+            more = [copy_of(a) for a in args]
+            if subject.again:
+                made = adaptors.Subject(*subject.again(more), again=subject.again)
+            else:
+                given = {name: prepared.get(name) for name in ("manifest", "kernel", "source")}
+                options = {**prepared.get("options", {}), **given, "config": subject.config, "tune_s": None}
+                implementation = prepared["implementation"]
+                made = adaptors.module_of(implementation).build(implementation, prepared.get("operation", ""), more, options)
+            made.launch()  # takes the memory that it needs
+            copies.append((made, more))
+        self.wait()
+        return copies
 
     def listing(self, request):
         """Source, PTX and cubins of what is prepared, as files in the request's folder."""
@@ -217,9 +271,28 @@ class Worker:
         import torch
 
         self.subjects.pop(request.get("slot", "main"), None)
+        self.copies.pop(request.get("slot", "main"), None)
         if self.kind == "cuda":
             torch.cuda.empty_cache()
         return {}
+
+
+def moved_bytes(subject, args):
+    """Of inputs and outputs, each once."""
+    import torch
+
+    tensors = [a for a in args if isinstance(a, torch.Tensor)]
+    return sum(t.numel() * t.element_size() for t in (*tensors, *subject.outputs()))
+
+
+def copy_of(value):
+    """A tensor with the same bytes and strides in memory of its own; anything else as it is."""
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return value
+    stored = torch.empty(0, dtype=value.dtype, device=value.device).set_(value.untyped_storage())
+    return stored.clone().as_strided(value.size(), value.stride(), value.storage_offset())
 
 
 def poison(outputs):

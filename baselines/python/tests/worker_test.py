@@ -204,6 +204,26 @@ class OnTheCpu(unittest.TestCase):
             self.assertGreaterEqual(sum(block["seconds"]), 0.002)
             self.assertEqual(len(block["seconds"]), block["launches"])
 
+    @unittest.skipUnless(os.environ.get("HILLCLIMB_TIMER"), "HILLCLIMB_TIMER does not name the timer's library")
+    def test_launches_in_a_row_go_over_copies_that_exceed_the_cache(self):
+        """In both ways in which a copy is made, and the copy that was launched last is the one looked at."""
+        row = {"op": "time", "blocks": 2, "min_block_s": 0.002, "mode": "back_to_back", "flush_bytes": 1 << 20}
+        look = {"op": "check", "run": False}
+        requests = [HELLO, self.prepare("softmax", "f32[64,64]", threads=1), row, look, self.prepare("softmax", "f32[4,4]", threads=1), row,
+                    self.prepare("softmax", "f32[512,512]", threads=1), row, {**row, "mode": "single"}, BYE]
+        replies = talk(self.command, requests, **self.environment)
+        timed, looked = replies[2], replies[3]
+        self.assertTrue(timed["ok"], timed)
+        self.assertEqual((timed["mode"], timed["copies"]), ("back_to_back", 33))  # 32 KiB go 32 times into 1 MiB
+        for block in timed["blocks"]:
+            self.assertEqual(len(block["seconds"]), 1)
+            self.assertGreater(block["launches"], 1)
+        self.assertEqual((looked["verdict"]["wrong"], looked["outputs"][0]["nan_count"]), (0, 0), looked)
+        self.assertFalse(replies[5]["ok"])
+        self.assertIn("8193 copies", replies[5]["message"])
+        self.assertEqual(replies[7]["copies"], 1)
+        self.assertNotIn("copies", replies[8])
+
     @unittest.skipUnless(importlib.util.find_spec("triton"), "Triton is not installed: pip install triton")
     def test_triton_kernels_agree_with_float64_in_its_interpreter(self):
         """The kernels' arithmetic, without a GPU."""
