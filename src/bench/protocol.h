@@ -181,7 +181,7 @@ struct TimeReply {
   double empty_s = 0;  ///< cost of a reading round nothing
   std::string clock{};
   int64_t copies = 0;  ///< back to back: of inputs and outputs, which launches went over in turn
-  Preheat preheat;
+  Preheat preheat{};
 };
 
 // JSON forms; `from_json` gives worker_failed naming the field that is missing or wrong.
