@@ -107,6 +107,9 @@ class Climb {
   Result<std::string> store_pairs(Work& work, ledger::PairsArtifact artifact, const std::string& name,
                                   int64_t open_seq);
   tune::CampaignPlan campaign_plan(const Work& work, ledger::Purpose purpose, int pairs, const std::string& what);
+  // climb_calibrate.cc: what the machine shows of a difference that is not there
+  Status calibrate(Work& work, const tune::Contender& rival);
+  Status measure_against_itself(Work& work, const tune::Contender& rival);
   // climb_mode.cc: single launches, and launches in a row
   Status agree_on_mode() const;
   bool in_a_row() const { return lock_.back_to_back || beside_; }
@@ -171,6 +174,7 @@ class Climb {
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
   bool keep_nomination_ = false;  ///< a nomination of this run that has every arm is good enough for whom to confirm
   std::optional<bench::GpuPool> pool_;
+  std::set<std::string> calibrated_;  ///< devices of which this command has made an A/A record
 };
 
 /// Arm of the candidates that our own tuner finds.

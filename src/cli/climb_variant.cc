@@ -302,7 +302,7 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
 Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
   // A tune anew may land on the same candidate: its earlier confirming runs are pooled with the new one.
   for (const std::string& id : ledger::confirming_ids(store_->view(), work.variant->name, subject_hash(work))) {
-    work.evidence.push_back(id);
+    if (std::find(work.evidence.begin(), work.evidence.end(), id) == work.evidence.end()) work.evidence.push_back(id);
   }
   std::vector<tune::Contender> arms = {work.candidate};
   for (const tune::Contender& rival : rivals) {
@@ -312,6 +312,7 @@ Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
     progress_.line(fmt::format("{}  confirmed before", work.label));
     return success();
   }
+  HC_TRY(calibrate(work, arms[1]));
   const std::vector<int>& looks = lock_.criteria.looks;
   const int agreed = looks.empty() ? task_.effort.pairs : *std::max_element(looks.begin(), looks.end());
   tune::CampaignPlan plan = campaign_plan(work, ledger::Purpose::confirm, options_.pairs > 0 ? options_.pairs : agreed,

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/writing.h"
 #include "contract/goal_moves.h"
+#include "ledger/check_text.h"
 
 namespace hc::cli {
 namespace {
@@ -56,6 +57,10 @@ Result<int> goal(const Parsed& parsed, const Context& context) {
   }
   HC_TRY(finish_writing(writing));
   fmt::print("{} ({})\n", said, writing.goal.task);
+  if (action == "pause") {
+    const ledger::CheckReport report = ledger::check_goal({contract::goal_path(writing.artifacts), writing.anchor});
+    fmt::print("{}", ledger::calibration_lines(report));
+  }
   return 0;
 }
 

@@ -66,6 +66,10 @@ std::string derived_text(const Goal& goal, const ledger::VariantVerdict& v, cons
   out["ratio"] = v.ratio;
   out["best_baseline"] = v.best_baseline;
   out["candidate_seconds"] = v.candidate_seconds;
+  if (v.calibration.there()) {
+    out["calibration"] = {
+        {"evidence", v.calibration.ids}, {"floor", v.calibration.noise.floor}, {"biased", v.calibration.noise.biased}};
+  }
   out["baselines"] = Json::array();
   for (const ledger::BaselineVerdict& b : v.baselines) out["baselines"].push_back(comparison_json(b));
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -119,6 +123,7 @@ ledger::Lock make_lock(const Task& task, const std::string& run) {
   lock.rules_version = ledger::kRulesVersion;
   lock.rules_sha256 = ledger::rules_sha256();
   lock.criteria = task.criteria;
+  lock.criteria.aa_pairs = task.effort.aa_pairs;
   lock.waive = task.waive;
   lock.back_to_back = task.effort.back_to_back;
   for (const TaskVariant& v : task.variants)

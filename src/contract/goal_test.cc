@@ -50,6 +50,7 @@ TEST_F(GoalTest, FromStartToMet) {
   ASSERT_TRUE(goal.ok()) << goal.error().message;
   EXPECT_EQ(check().exit_code, ledger::kExitUnmet) << check().text;
   EXPECT_TRUE(file_exists(join_path(artifacts_, "r1/goal.lock.json")));
+  ledger::testing::store_aa(store, {.name = "a", .ratio = 1, .pairs = 6, .seed = 71, .first_pid = 8000});
 
   const std::string a = ledger::testing::confirm_shape(store, {.name = "a", .ratio = 1.1});
   const Result<ledger::VariantVerdict> verdict = update_shape(store, "a", {a});
@@ -104,6 +105,7 @@ TEST_F(GoalTest, ANominationShowsARatioButDoesNotPass) {
 TEST_F(GoalTest, AStaleShapeFallsBackUntilMeasuredAgain) {
   Store store = open();
   task_.variants.pop_back();
+  task_.effort.aa_pairs = 0;
   ASSERT_TRUE(create_goal(store, task_, "r1").ok());
   ASSERT_TRUE(update_shape(store, "a", {ledger::testing::confirm_shape(store, {.name = "a", .ratio = 1.1})}).ok());
   ASSERT_TRUE(mark_stale(store, "a", "the compiler changed").ok());

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "contract/goal.h"
+#include "ledger/check_text.h"
 
 namespace hc::contract {
 namespace {
@@ -172,6 +173,7 @@ std::string status_text(const Standing& s) {
   for (const std::string& sentence : r.broken) out += "  broken: " + sentence + "\n";
   for (const VariantVerdict& v : r.variants) out += "  " + variant_line(v) + "\n";
   if (!r.variants.empty()) out += geomean_line(r);
+  out += ledger::calibration_lines(r);
   out += "next: " + next_step(s) + "\n";
   for (const std::string& sentence : s.unfinished) out += "incomplete: " + sentence + "\n";
   if (const size_t count = open_ideas(s); count > 0) {
@@ -223,7 +225,8 @@ std::string plan_text(const Standing& s) {
   out += "## Verdict\n\n" + headline(s) + "\n";
   for (const std::string& sentence : r.broken) out += "* broken: " + sentence + "\n";
   for (const VariantVerdict& v : r.variants) out += "* " + variant_line(v) + "\n";
-  out += "\n" + geomean_line(r) + "\nNext: " + next_step(s) + "\n\n## Backlog, best first\n\n";
+  out += "\n" + geomean_line(r) + ledger::calibration_lines(r) + "\nNext: " + next_step(s) +
+         "\n\n## Backlog, best first\n\n";
   size_t rank = 0;
   for (const Idea& idea : s.ideas) {
     if (idea.open) out += idea_line(idea, ++rank) + "\n";

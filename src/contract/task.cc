@@ -13,6 +13,7 @@
 #include "base/tensor.h"
 #include "contract/family.h"
 #include "contract/toml_reader.h"
+#include "ledger/calibration.h"
 
 namespace hc::contract {
 namespace {
@@ -120,14 +121,22 @@ class TaskBuilder {
   void effort(const toml::table& root) {
     const toml::table* t = in_.table(root, "effort");
     if (!t) return;
-    in_.only(
-        *t, {"tune_seconds", "max_candidates", "pairs", "nominate_pairs", "blocks", "block_seconds", "threads", "seed", "back_to_back"},
-        "[effort]");
+    in_.only(*t,
+             {"tune_seconds", "max_candidates", "pairs", "nominate_pairs", "aa_pairs", "blocks", "block_seconds",
+              "threads", "seed", "preheat_seconds", "back_to_back"},
+             "[effort]");
     TaskEffort& e = task_.effort;
     e.tune_seconds = in_.number(*t, "tune_seconds", e.tune_seconds, 0, 1e6);
     e.max_candidates = in_.integer(*t, "max_candidates", e.max_candidates, 0, 1000000000);
     e.pairs = static_cast<int>(in_.integer(*t, "pairs", e.pairs, 5, 1000));
     e.nominate_pairs = static_cast<int>(in_.integer(*t, "nominate_pairs", e.nominate_pairs, 1, 1000));
+    e.aa_pairs = static_cast<int>(in_.integer(*t, "aa_pairs", e.aa_pairs, 0, 1000));
+    if (e.aa_pairs > 0 && e.aa_pairs < ledger::kLeastAaPairs) {
+      in_.fail(in_.span(*t->get("aa_pairs")),
+               fmt::format("{} pairs of one implementation with itself cannot show a bias; {} can", e.aa_pairs,
+                           ledger::kLeastAaPairs),
+               "0 leaves the calibration out, and every report says so");
+    }
     e.blocks = static_cast<int>(in_.integer(*t, "blocks", e.blocks, 1, 10000));
     e.block_seconds = in_.number(*t, "block_seconds", e.block_seconds, 1e-6, 60);
     e.threads = static_cast<int>(in_.integer(*t, "threads", e.threads, 0, 4096));
@@ -186,6 +195,7 @@ class TaskBuilder {
       if (name && !names.insert(b.name).second)
         in_.fail(in_.span(*name), fmt::format("there are two baselines named \"{}\"", b.name));
       recipe(*t, &b);
+      family(*t, &b);
       task_.baselines.push_back(std::move(b));
     }
     if (task_.baselines.empty()) {
@@ -194,21 +204,6 @@ class TaskBuilder {
     }
   }
 
-  /// The worker's command: a word at least.
-  std::vector<std::string> command(const toml::table& t) {
-    std::vector<std::string> words = in_.texts(t, "worker");
-    const bool given = !words.empty() && !words.front().empty();
-    if (!given && t.get("worker")) {
-      in_.fail(in_.span(*t.get("worker")), "`worker` is empty, so nothing could be started",
-      family(*t, &b);
-               "give its command, such as [\"python3\", \"worker.py\"]");
-    }
-    return given ? words : std::vector<std::string>{""};
-  }
-
-  /// Every key but name and worker, and what the referee itself needs of them.
-  void recipe(const toml::table& t, TaskBaseline* b) {
-    for (const auto& [key, node] : in_.in_order(t)) {
   /// What it is written in: as our table of implementations says, or else as the task does.
   void family(const toml::table& t, TaskBaseline* b) {
     const std::string implementation = b->key("implementation").empty() ? b->name : b->key("implementation");
@@ -223,6 +218,20 @@ class TaskBuilder {
     }
   }
 
+  /// The worker's command: a word at least.
+  std::vector<std::string> command(const toml::table& t) {
+    std::vector<std::string> words = in_.texts(t, "worker");
+    const bool given = !words.empty() && !words.front().empty();
+    if (!given && t.get("worker")) {
+      in_.fail(in_.span(*t.get("worker")), "`worker` is empty, so nothing could be started",
+               "give its command, such as [\"python3\", \"worker.py\"]");
+    }
+    return given ? words : std::vector<std::string>{""};
+  }
+
+  /// Every key but name and worker, and what the referee itself needs of them.
+  void recipe(const toml::table& t, TaskBaseline* b) {
+    for (const auto& [key, node] : in_.in_order(t)) {
       if (key->str() != "name" && key->str() != "worker")
         b->recipe.emplace_back(std::string(key->str()), json_of(*node).dump());
     }

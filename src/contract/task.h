@@ -59,6 +59,7 @@ struct TaskEffort {
   int64_t max_candidates = 0;    ///< 0 = no limit
   int pairs = 10;                ///< valid pairs of a confirming run
   int nominate_pairs = 3;        ///< pairs of a nomination
+  int aa_pairs = 6;              ///< pairs of an A/A calibration, once a day and device; 0 = none
   int blocks = 7;                ///< timed blocks per process
   double block_seconds = 0.005;  ///< least length of a block
   int threads = 0;               ///< CPU backend: 0 = all of this process's

@@ -54,6 +54,12 @@ std::string geomean_line(const CheckReport& r) {
 
 }  // namespace
 
+std::string calibration_lines(const CheckReport& r) {
+  std::string out;
+  for (const Calibration& c : r.calibrations) out += "A/A: " + calibration_text(c) + "\n";
+  return out;
+}
+
 std::string check_text(const CheckReport& r) {
   std::string out = headline(r);
   for (const std::string& sentence : r.broken) out += "  broken: " + sentence + "\n";
@@ -65,6 +71,7 @@ std::string check_text(const CheckReport& r) {
     out += fmt::format("point rule (ratio >= 0.99 of the target everywhere and the geomean reached): {}\n",
                        r.met_point ? "met" : "not met");
   }
+  out += calibration_lines(r);
   if (!r.status.empty()) out += fmt::format("status: {}\n", r.status);
   if (r.weak_form) {
     out +=
@@ -98,6 +105,19 @@ std::string to_json(const CheckReport& r) {
                                {"undecided", v.undecided},
                                {"met_point", v.met_point},
                                {"reason", v.reason}});
+  }
+  out["calibrations"] = Json::array();
+  for (const Calibration& c : r.calibrations) {
+    out["calibrations"].push_back({{"device", c.device},
+                                   {"arm", c.arm},
+                                   {"at", c.at},
+                                   {"evidence", c.ids},
+                                   {"ratio", finite(c.noise.comparison.ratio)},
+                                   {"lcb", finite(c.noise.comparison.lcb)},
+                                   {"ucb", finite(c.noise.comparison.ucb)},
+                                   {"pairs", c.noise.comparison.pairs},
+                                   {"floor", finite(c.noise.floor)},
+                                   {"biased", c.noise.biased}});
   }
   out["broken"] = r.broken;
   out["notes"] = r.notes;

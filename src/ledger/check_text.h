@@ -7,6 +7,9 @@
 
 namespace hc::ledger {
 
+/// `A/A: ...` lines of the calibrations, each ended by a newline; empty when the goal asks for none.
+std::string calibration_lines(const CheckReport& report);
+
 /// First line the verdict, then every variant worst first, the geomean, the status and what is broken.
 std::string check_text(const CheckReport& report);
 

@@ -56,6 +56,7 @@ std::string weakened(const Lock& before, const Lock& now) {
   if (b.alpha > a.alpha || b.rate_tolerance > a.rate_tolerance) return "the error level was raised";
   if (b.looks != a.looks) return "the looks were changed";
   if (now.back_to_back != before.back_to_back) return "the mode of timing was changed";
+  if (b.aa_pairs < a.aa_pairs) return "pairs of the A/A calibration were dropped";
   if (now.rules_version != before.rules_version) return "the version of the rules was changed";
   for (const LockedVariant& v : before.variants) {
     const auto it =
@@ -121,6 +122,9 @@ bool check_lock(Check& c) {
                        c.lock.rules_version, kRulesVersion));
   } else if (c.lock.rules_sha256 != rules_sha256()) {
     c.note("the goal was locked by a checker built from other sources of the same rules version");
+  }
+  if (c.lock.rules_version >= 2 && criteria.aa_pairs == 0) {
+    c.note("A/A calibration is switched off (aa_pairs = 0): a machine that treats the arms differently goes unnoticed");
   }
   if (criteria.margin > 0.01) c.broken(fmt::format("the lock has a margin of {}; 0.01 is the widest", criteria.margin));
   if (criteria.looks.empty() || criteria.alpha <= 0 || criteria.alpha > 0.05) {
@@ -283,6 +287,8 @@ void check_before(Check& c, Evidence& evidence, const GoalShape& shape) {
   for (const std::string& id : shape.before_evidence) {
     const PairsArtifact* a = evidence.pairs(id, &faults);
     if (a) derived = lowest_ratio(*a, c.lock);
+    if (a && a->purpose == Purpose::aa)
+      faults.push_back(fmt::format("{}: its `before` is an A/A calibration", shape.name));
     if (a && a->variant != shape.name)
       faults.push_back(fmt::format("{}: its `before` is of {}", shape.name, a->variant));
   }
@@ -291,6 +297,16 @@ void check_before(Check& c, Evidence& evidence, const GoalShape& shape) {
                          derived));
   }
   for (std::string& fault : faults) c.broken(std::move(fault));
+}
+
+/// Each record once, whichever variants rest on it.
+void add_calibration(Check& c, const Calibration& calibration) {
+  if (calibration.device.empty()) return;
+  std::vector<Calibration>& all = c.report.calibrations;
+  const bool known = std::any_of(all.begin(), all.end(), [&](const Calibration& one) {
+    return one.device == calibration.device && one.ids == calibration.ids;
+  });
+  if (!known) all.push_back(calibration);
 }
 
 void check_shape(Check& c, Evidence& evidence, const GoalShape& shape) {
@@ -319,6 +335,7 @@ void check_shape(Check& c, Evidence& evidence, const GoalShape& shape) {
     v.undecided = false;
     v.reason = "stale: the candidate would be generated differently today";
   }
+  add_calibration(c, v.calibration);
   c.report.variants.push_back(std::move(v));
 }
 

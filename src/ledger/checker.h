@@ -33,6 +33,7 @@ struct CheckReport {
   std::vector<GoalShape> shapes;         ///< as the goal file has them
   std::vector<std::string> broken;       ///< sentences
   std::vector<std::string> notes;
+  std::vector<Calibration> calibrations;  ///< A/A records that the verdicts rest on, each once
 };
 
 /// How the goal file's status differs from the last decision in the ledger, or empty: paused and blocked come from

@@ -60,6 +60,11 @@ void load(Case& c, const std::vector<std::string>& ids) {
     }
     const PairsArtifact* a = c.evidence.pairs(id, &c.verdict.broken);
     if (!a) continue;
+    if (a->purpose == Purpose::aa) {
+      c.verdict.broken.push_back(fmt::format("{}: {}/{} is an A/A calibration, which says nothing of a candidate",
+                                             c.variant.name, a->run, a->name));
+      continue;
+    }
     if (a->variant != c.variant.name) {
       c.verdict.broken.push_back(
           fmt::format("{}: the artifact {}/{} belongs to the variant {}", c.variant.name, a->run, a->name, a->variant));
@@ -305,6 +310,28 @@ void hold_back(VariantVerdict& v, std::string reason) {
   v.reason = std::move(reason);
 }
 
+/// A verdict has to be farther from its limit than identical code differed from itself on the machine.
+void weigh_noise(Case& c) {
+  VariantVerdict& v = c.verdict;
+  if (c.lock.rules_version < 2 || c.lock.criteria.aa_pairs == 0) return;
+  for (const Item& item : c.confirming) {
+    const PairsArtifact& a = *item.artifact;
+    Calibration one = calibration_of(c.evidence, c.lock, device_of(a.machine), a.timer, a.opened_at);
+    const bool weaker = v.calibration.device.empty() || (v.calibration.there() && !one.there()) ||
+                        (v.calibration.there() && one.noise.floor > v.calibration.noise.floor);
+    if (weaker) v.calibration = std::move(one);
+  }
+  if (v.verdict == Verdict::open) return;
+  const bool pass = v.verdict == Verdict::pass;
+  const double distance = pass ? std::log(v.lcb / v.limit) : std::log(v.limit / v.ucb);
+  std::string doubt = noise_doubt(v.calibration, distance, c.lock.criteria.margin);
+  if (pass && !v.calibration.there()) doubt = calibration_text(v.calibration);
+  if (doubt.empty()) return;
+  v.verdict = Verdict::open;
+  v.undecided = true;  // more pairs of either kind may settle it
+  v.reason = std::move(doubt);
+}
+
 void judge_confirmed(Case& c) {
   compare_all(c, c.confirming, true);
   combine(c);
@@ -323,6 +350,7 @@ void judge_confirmed(Case& c) {
   for (const BaselineVerdict& b : c.verdict.baselines) {
     hold_back(c.verdict, slower_than_itself(c.evidence, c.lock, c.variant, b.name, ids));
   }
+  weigh_noise(c);
 }
 
 }  // namespace

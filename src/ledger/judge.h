@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "ledger/calibration.h"
 #include "ledger/goal_file.h"
 #include "ledger/statistics.h"
 #include "ledger/store.h"
@@ -40,6 +41,7 @@ struct VariantVerdict {
   int pairs = 0;
   Comparison best;  ///< of the best baseline
   std::vector<BaselineVerdict> baselines;
+  Calibration calibration{};        ///< the weakest that its confirming runs have; only where the lock asks for one
   std::vector<std::string> broken;  ///< evidence that is missing, changed or not valid
 };
 
@@ -69,13 +71,13 @@ std::vector<std::string> invalidities(const PairsArtifact& artifact, const Lock&
 /// Why a valid measurement cannot make a shape pass (wrong answer, impossible rate, void pairs, another machine), or
 /// empty.
 std::string refusal(const PairsArtifact& artifact);
-/// The paired log times of candidate and one baseline over the valid pairs.
-std::vector<PairTimes> pair_times(const PairsArtifact& artifact, const std::string& baseline);
-/// Median seconds per call of an arm over the valid pairs, 0 if it was not measured.
 /// The first fact by which two measurements ran on different devices, `left and right`; empty when they agree.
 std::string other_device(const PairsArtifact& a, const PairsArtifact& b);
 /// Sentences about a listed measurement that is not what the ledger announced, once, under this goal's lock.
 std::vector<std::string> announcement_faults(Evidence& evidence, const std::string& id, const PairsArtifact& artifact);
+/// The paired log times of candidate and one baseline over the valid pairs.
+std::vector<PairTimes> pair_times(const PairsArtifact& artifact, const std::string& baseline);
+/// Median seconds per call of an arm over the valid pairs, 0 if it was not measured.
 double arm_seconds(const PairsArtifact& artifact, const std::string& arm);
 /// Lowest ratio over the registered baselines of one measurement, 0 if it has none (for the "before" column).
 double lowest_ratio(const PairsArtifact& artifact, const Lock& lock);

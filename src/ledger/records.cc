@@ -116,6 +116,7 @@ Json criteria_json(const Criteria& criteria) {
   out["alpha"] = criteria.alpha;
   out["looks"] = criteria.looks;
   out["rate_tolerance"] = criteria.rate_tolerance;
+  out["aa_pairs"] = criteria.aa_pairs;
   return out;
 }
 

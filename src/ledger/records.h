@@ -162,6 +162,7 @@ struct Criteria {
   double alpha = 0.05;           ///< one-sided, over all looks of a shape
   std::vector<int> looks{10};    ///< numbers of valid pairs at which a verdict may be taken
   double rate_tolerance = 0.2;   ///< share of pairs by which the candidate may be in a slow mode more often
+  int aa_pairs = 0;              ///< pairs of an A/A calibration, once a day and device; 0: none is asked for
 };
 
 struct LockedVariant {

@@ -109,6 +109,7 @@ Criteria parse_criteria(const JsonReader& in) {
   criteria.looks.clear();
   for (const int64_t look : in.integers("looks")) criteria.looks.push_back(static_cast<int>(look));
   criteria.rate_tolerance = in.number("rate_tolerance");
+  criteria.aa_pairs = static_cast<int>(in.integer_or("aa_pairs", 0));
   return criteria;
 }
 

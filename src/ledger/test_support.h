@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,35 @@ inline PairsArtifact fake_pairs(const FakeShape& shape, Purpose purpose, int64_t
   return a;
 }
 
+/// onednn against itself; `shape.ratio` is by how much the second of its arms reads slower.
+inline PairsArtifact fake_aa(const FakeShape& shape, int64_t open_seq, const std::string& run = "r1") {
+  PairsArtifact a = fake_pairs(shape, Purpose::aa, open_seq, run);
+  Arm twin = fake_arm("onednn", Role::baseline);
+  twin.name = "onednn, again";
+  twin.role = Role::candidate;
+  a.arms[0] = twin;
+  for (Pair& pair : a.pairs) {
+    for (Reading& r : pair.readings) {
+      if (r.arm != "hillclimb") continue;
+      r.arm = twin.name;
+      r.binary_sha256 = twin.binary_sha256;
+    }
+  }
+  return a;
+}
+
+/// Announces, stores and ends an A/A record that `change` may have changed; returns its object id.
+inline std::string store_aa(Store& store, const FakeShape& shape,
+                            const std::function<void(PairsArtifact&)>& change = {}) {
+  const Arm arm = fake_arm("onednn", Role::baseline);
+  const int64_t open = store.run_open("r1", "aa", shape.name, candidate_subject(arm.source_sha256, arm.config)).value();
+  PairsArtifact a = fake_aa(shape, open);
+  if (change) change(a);
+  const std::string id = store.put("r1", a.name, to_json(a), shape.name, open).value();
+  (void)store.run_close(open, "done");
+  return id;
+}
+
 inline TuneRecord fake_tune(const std::string& variant, const std::string& run = "r1") {
   TuneRecord t;
   t.run = run;
@@ -185,12 +215,13 @@ inline std::string confirm_shape(Store& store, const FakeShape& shape, const std
 
 /// A complete goal in `artifacts`: lock, ledger, objects and a goal file whose numbers agree with them.
 inline Goal fake_goal(const std::string& artifacts, const std::string& anchor, const std::vector<FakeShape>& shapes,
-                      const std::string& recipe = "") {
+                      const std::string& recipe = "", int aa_pairs = 0) {
   Store store = Store::open(artifacts, anchor).value();
   std::vector<std::string> names;
   for (const FakeShape& s : shapes) names.push_back(s.name);
   Lock lock = fake_lock(names);
   if (!recipe.empty()) lock.baselines[0].recipe = recipe;
+  lock.criteria.aa_pairs = aa_pairs;
   Goal goal;
   goal.task = lock.task;
   goal.run = "r1";
@@ -201,6 +232,9 @@ inline Goal fake_goal(const std::string& artifacts, const std::string& anchor, c
   line.object = goal.lock;
   line.name = "r1/goal.lock.json";
   (void)store.append(line);
+  if (aa_pairs > 0) {
+    store_aa(store, {.name = names.front(), .ratio = 1, .pairs = aa_pairs, .seed = 71, .first_pid = 9000});
+  }
   for (const FakeShape& s : shapes) {
     GoalShape shape;
     shape.name = s.name;

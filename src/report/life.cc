@@ -32,12 +32,11 @@ std::string short_time(const std::string& utc) {
 std::string percent(double share) { return share > 0 ? fmt::format("{:.2f} %", 100 * share) : "–"; }
 
 Table pairs_table(const Model& m) {
-  Table t{
-      "Pairs and modes",
-      "The scatter is that of one pair, and the noise floor of a single reading. Slow: processes in a slow mode, ours "
-      "and the best baseline's.",
-      {"variant", "valid", "void", "scatter", "slow, ours", "slow, theirs", "ratio over all pairs"},
-      {}};
+  Table t{"Pairs and modes",
+          "The scatter is that of one pair. Slow: processes in a slow mode, ours "
+          "and the best baseline's.",
+          {"variant", "valid", "void", "scatter", "slow, ours", "slow, theirs", "ratio over all pairs"},
+          {}};
   for (const Row& row : m.rows) {
     const ledger::Comparison& c = row.verdict.best;
     if (!row.verdict.measured) continue;
@@ -48,6 +47,45 @@ Table pairs_table(const Model& m) {
                       {std::to_string(c.slow_candidate), row.artifact},
                       {std::to_string(c.slow_baseline), row.artifact},
                       {ratio_text(c.mixture_ratio), row.artifact}});
+  }
+  return t;
+}
+
+Table calibration_table(const Model& m) {
+  Table t{
+      "A/A calibration",
+      "One implementation against itself, as if it were two. The floor is what identical code may differ by here; a "
+      "biased record tells it apart.",
+      {"implementation", "device", "opened", "pairs", "ratio", "bounds", "noise floor", "biased"},
+      {}};
+  for (const ledger::Calibration& c : m.check.calibrations) {
+    const std::string record = c.names.empty() ? "" : "artifacts/" + c.names.back();
+    const ledger::Comparison& with_itself = c.noise.comparison;
+    const std::string bounds =
+        c.noise.bounded ? fmt::format("[{:.4f}, {:.4f}]", with_itself.lcb, with_itself.ucb) : "–";
+    t.rows.push_back({{c.there() ? c.arm : "none"},
+                      {c.device},
+                      {c.there() ? short_time(c.at) : "–"},
+                      {std::to_string(with_itself.pairs), record},
+                      {c.there() ? fmt::format("{:.4f}", with_itself.ratio) : "–", record},
+                      {bounds, record},
+                      {percent(c.noise.floor), record},
+                      {c.noise.biased ? "yes" : "no", record}});
+  }
+  return t;
+}
+
+Table cooling_table(const Model& m) {
+  Table t{"Cool-down",
+          "Temperature of the GPU in degrees Celsius: the lowest at which the run found it idle, before the wait that "
+          "precedes the confirming rounds, and when they began.",
+          {"variant", "idle", "before", "at the first round", "near the idle one"},
+          {}};
+  for (const Row& row : m.rows) {
+    if (row.cooling.back().empty()) continue;
+    std::vector<Cell> cells = {{row.name}};
+    for (const std::string& value : row.cooling) cells.push_back({value.empty() ? "–" : value, row.artifact});
+    t.rows.push_back(std::move(cells));
   }
   return t;
 }
@@ -102,7 +140,8 @@ Table amendments_table(const Model& m) {
 
 std::vector<Table> tables(const Model& m) {
   std::vector<Table> out;
-  for (Table table : {pairs_table(m), runs_table(m), log_table(m), commits_table(m), amendments_table(m)}) {
+  for (Table table : {pairs_table(m), calibration_table(m), cooling_table(m), runs_table(m), log_table(m),
+                      commits_table(m), amendments_table(m)}) {
     if (!table.rows.empty()) out.push_back(std::move(table));
   }
   return out;

@@ -26,9 +26,17 @@ size_t fact_rank(const std::string& name) {
 
 }  // namespace
 
+int cooling_column(const std::string& name) {
+  constexpr std::string_view kNames[] = {"gpu idle temperature C", "gpu temperature before cool-down C",
+                                         "gpu temperature after cool-down C", "gpu cool-down"};
+  const auto* at = std::find(std::begin(kNames), std::end(kNames), name);
+  return at == std::end(kNames) ? -1 : static_cast<int>(at - std::begin(kNames));
+}
+
 void add_machine_fact(const std::string& name, const std::string& value, ledger::Facts* machine) {
-  // the known-good config and a GPU's copy rate are each measurement's own, and stand in its file
-  if (value.empty() || name.starts_with("known-good") || name == "driver copy GB/s") return;
+  // the known-good config, a GPU's copy rate and the temperatures before a run are each measurement's own
+  if (value.empty() || name.starts_with("known-good") || name == "driver copy GB/s" || cooling_column(name) >= 0)
+    return;
   const auto known = std::find_if(machine->begin(), machine->end(), [&](const auto& f) { return f.first == name; });
   if (known == machine->end()) {
     machine->emplace_back(name, value);

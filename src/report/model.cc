@@ -131,7 +131,10 @@ void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   }
   if (row->ceiling > 0) g.model.has_ceiling = true;
   for (const ledger::Pair& pair : a.pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
-  for (const auto& [name, value] : a.machine) add_machine_fact(name, value, &g.model.machine);
+  for (const auto& [name, value] : a.machine) {
+    add_machine_fact(name, value, &g.model.machine);
+    if (const int column = cooling_column(name); column >= 0) row->cooling[static_cast<size_t>(column)] = value;
+  }
   for (const Arm& arm : a.arms) {
     for (const auto& [name, value] : arm.versions) {
       if (value.empty() || value == arm.name) continue;

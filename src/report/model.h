@@ -1,6 +1,7 @@
 // What a report shows, gathered from goal, ledger and objects; the pages only format it.
 #pragma once
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ struct Row {
   std::string artifact, before_artifact, timer;
   int valid_pairs = 0, void_pairs = 0;
   bool stale = false;
+  std::array<std::string, 4> cooling;  ///< see cooling_column(); empty where nothing was recorded
   double scatter = 0;  ///< of one pair: 1.4826 times the median distance of the log differences from their median
   TuneSummary tune;
 };

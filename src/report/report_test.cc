@@ -136,6 +136,12 @@ void gpu_goal(const std::string& artifacts, const std::string& anchor) {
                  {"known-good before s", "0.001"}, {"governor", ""},        {"gpu uuid", "GPU-1"},
                  {"gpu", "Example GPU"},           {"gpu driver", "580.1"}, {"cuda", "13.0"},
                  {"gpu power cap W", "700"}};
+    if (!eager) {
+      a.machine.insert(a.machine.end(), {{"gpu idle temperature C", "31"},
+                                         {"gpu temperature before cool-down C", "64"},
+                                         {"gpu temperature after cool-down C", "36"},
+                                         {"gpu cool-down", "reached in 40 s"}});
+    }
     a.arms[1].versions = {{"implementation", "onednn"}, {"version", "3.5"}, {"library", ""}};
     Noise noise(9);
     if (eager) a.arms.push_back(fake_arm("eager", ledger::Role::baseline));
@@ -176,6 +182,33 @@ TEST_F(ReportTest, TheGpuComesFirstAndNothingEmptyOrTwice) {
     for (const char* absent : {"known-good", "governor", "onednn implementation", "library"})
       EXPECT_EQ(text.find(absent), std::string::npos) << name << ": " << absent;
   }
+}
+
+TEST_F(ReportTest, TheCoolDownHasItsTable) {
+  gpu_goal(artifacts_, anchor_);
+  ASSERT_TRUE(write().ok());
+  const std::string text = page("report.md"), file = "](../artifacts/r1/confirm-sm1.json)";
+  EXPECT_NE(text.find("| sm1 | [31" + file + " | [64" + file + " | [36" + file + " | [reached in 40 s" + file + " |"),
+            std::string::npos)
+      << text;
+}
+
+TEST_F(ReportTest, TheCalibrationHasItsTableAndItsAbsenceItsRisk) {
+  ledger::testing::fake_goal(artifacts_, anchor_, kUnmet, "", 6);
+  ASSERT_TRUE(write().ok());
+  const std::string text = page("report.md"), file = "](../artifacts/r1/aa-sm1.json)";
+  EXPECT_NE(text.find("| onednn | Example CPU 3000, 2 cores | 2026-08-30 10:01 | [6" + file + " | [0.9994"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(" %" + file + " | [no" + file + " |"), std::string::npos) << text;
+  EXPECT_NE(page("report.html").find("aa-sm1.json"), std::string::npos);
+  EXPECT_NE(read_file(join_path(artifacts_, "r1/check.txt")).value_or("").find("A/A: onednn against itself"),
+            std::string::npos);
+  EXPECT_EQ(text.find("calibration is switched off"), std::string::npos);
+  SetUp();
+  ledger::testing::fake_goal(artifacts_, anchor_, kUnmet);
+  ASSERT_TRUE(write().ok());
+  EXPECT_NE(page("report.md").find("calibration is switched off"), std::string::npos);
 }
 
 TEST_F(ReportTest, MeansNeedEveryValue) {

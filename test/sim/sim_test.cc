@@ -89,6 +89,24 @@ TEST(Sim, TheRateGateHoldsBackACandidateThatIsOftenSlow) {
   EXPECT_GE(without.pass_share(), 0.8) << "without the gate it would pass: " << words(without);
 }
 
+TEST(Sim, AnOftenSlowCandidatePassesOnlyWhereItsSlowModeIsAhead) {
+  const Rates ahead = study_slow_half(2.9, 1.95, kCampaigns, first_seed);
+  EXPECT_GE(ahead.pass_share(), 0.9) << words(ahead);
+  const Rates behind = study_slow_half(1.3, 0.985, kCampaigns, first_seed);
+  EXPECT_LE(behind.pass_share(), 0.05) << words(behind);
+  const Rates limit = study_slow_half(1.3, 0.99, kCampaigns, first_seed);
+  EXPECT_LE(limit.pass_share(), at_most(0.05, kCampaigns)) << words(limit);
+}
+
+TEST(Sim, ACalibrationFindsAMachineThatTreatsTheArmsDifferently) {
+  const Rates blind = study_biased(0.985, 1.02, 0, kCampaigns, first_seed);
+  EXPECT_GE(blind.pass_share(), 0.8) << "without a record it would pass: " << words(blind);
+  const Rates calibrated = study_biased(0.985, 1.02, 6, kCampaigns, first_seed);
+  EXPECT_LE(calibrated.pass_share(), 0.05) << words(calibrated);
+  const Rates fair = study_biased(1, 1, 6, kCampaigns, first_seed);
+  EXPECT_GE(fair.pass_share(), 0.9) << "on a fair machine it costs little: " << words(fair);
+}
+
 TEST(Sim, TheBestOfTenNominationsLiesAndItsConfirmationDoesNot) {
   const Rates believed = study_best_nomination(0.985, 10, false, kCampaigns, first_seed);
   EXPECT_GE(believed.pass_share(), 0.6) << words(believed);

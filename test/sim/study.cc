@@ -6,6 +6,8 @@
 #include <mutex>
 #include <thread>
 
+#include "ledger/calibration.h"
+
 namespace hc::sim {
 namespace {
 
@@ -118,6 +120,37 @@ Rates study_extensions(const WorldSpec& spec, double ratio, int extensions, int 
   return repeat(campaigns, first_seed, [&](uint64_t seed) {
     Machine machine(spec, ratio, seed);
     return confirm_and_extend(machine, criteria, extensions);
+  });
+}
+
+Rates study_slow_half(double fast, double slow, int campaigns, uint64_t first_seed) {
+  WorldSpec spec = world("slow-candidate");
+  spec.slow_by = fast / slow;
+  return study(spec, fast, twenty_pairs(), campaigns, first_seed);
+}
+
+Rates study_biased(double ratio, double bias, int aa_pairs, int campaigns, uint64_t first_seed) {
+  const ledger::Criteria criteria = twenty_pairs();
+  const WorldSpec& spec = world("process-variance");
+  return repeat(campaigns, first_seed, [&](uint64_t seed) {
+    Random random(seed);
+    ledger::Calibration record;
+    if (aa_pairs > 0) {
+      Machine itself(spec, bias, random.bits());
+      record.ids = {"record"};
+      record.noise = ledger::noise_of(itself.pairs(aa_pairs));
+    }
+    Machine machine(spec, ratio * bias, random.bits());
+    std::vector<ledger::PairTimes> pairs;
+    for (const int look : criteria.looks) {
+      while (static_cast<int>(pairs.size()) < look) pairs.push_back(machine.next_pair());
+      const ledger::Comparison c = compare_pairs(pairs, rules_of(criteria, 1));
+      if (c.verdict == ledger::Verdict::open) continue;
+      const double distance = c.verdict == ledger::Verdict::pass ? std::log(c.lcb / kLimit) : std::log(kLimit / c.ucb);
+      if (!noise_doubt(record, distance, criteria.margin).empty()) return Outcome{ledger::Verdict::open, look};
+      return Outcome{c.verdict, look};
+    }
+    return Outcome{ledger::Verdict::open, static_cast<int>(pairs.size())};
   });
 }
 

@@ -45,6 +45,11 @@ Rates study_best_nomination(double ratio, int tries, bool confirmed, int campaig
 Rates study_many_candidates(double ratio, int candidates, int campaigns, uint64_t first_seed);
 /// Campaigns at `ratio` with up to `extensions` further runs.
 Rates study_extensions(const WorldSpec& spec, double ratio, int extensions, int campaigns, uint64_t first_seed);
+/// A candidate of which half the processes are slow: `fast` and `slow` are the true ratios of its two modes.
+Rates study_slow_half(double fast, double slow, int campaigns, uint64_t first_seed);
+/// A machine that shows the arm in the candidate's place faster by `bias` than it is: confirms a candidate of the true
+/// ratio, after an A/A record of `aa_pairs` pairs that takes part in the verdict (0: none).
+Rates study_biased(double ratio, double bias, int aa_pairs, int campaigns, uint64_t first_seed);
 /// Twelve variants whose geometric mean is `ratio`, ten pairs each: PASS when the lower bound reaches `least`.
 Rates study_geomean(double ratio, double least, int campaigns, uint64_t first_seed);
 

@@ -51,6 +51,16 @@ std::string study_rows(int campaigns, uint64_t first_seed) {
             extensions),
         study_extensions(world("process-variance"), 0.99, extensions, campaigns, first_seed));
   }
+  for (const double slow : {0.985, 0.99, 1.0, 1.02, 2.0}) {
+    row(fmt::format("half of the candidate's processes are truly {:.3g}, the other half {:.3g}", slow, 1.3 * slow),
+        study_slow_half(1.3 * slow, slow, campaigns, first_seed));
+  }
+  for (const int pairs : {0, 6, 12}) {
+    row(fmt::format("true 0.985 on a machine that shows it 2 % faster than it is, after {} A/A pairs", pairs),
+        study_biased(0.985, 1.02, pairs, campaigns, first_seed));
+    row(fmt::format("true 1.00 on a fair machine, after {} A/A pairs", pairs),
+        study_biased(1, 1, pairs, campaigns, first_seed));
+  }
   for (const double ratio : {0.98, 0.985, 0.99, 1.0}) {
     row(fmt::format("geometric mean of 12 variants at {:.3f}: its lower bound reaches 0.99", ratio),
         study_geomean(ratio, 0.99, campaigns / 4, first_seed));
