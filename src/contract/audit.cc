@@ -229,8 +229,11 @@ Result<AuditReport> audit(const AuditOptions& options) {
   const std::vector<const ledger::LedgerLine*> all = evidence.confirming();
   report.confirming = all.size();
   if (all.empty()) {
+    const Goal goal = HC_TRY(read_goal(options.artifacts_dir));
+    const Result<ledger::Lock> lock = read_lock(options.artifacts_dir, goal.lock);
     return Diagnostic{.code = Code::goal_error, .message = "there is no confirming measurement to audit yet"}.fix(
-        "`hillclimb climb TASK` makes them");
+        fmt::format("`hillclimb climb {}` makes them",
+                    lock.ok() ? ledger::task_argument(lock.value()) : std::string("TASK")));
   }
   for (const ledger::LedgerLine* line : draw(all, options.share, report.seed)) {
     report.items.push_back(replay(evidence, *line));

@@ -125,6 +125,7 @@ ledger::Lock make_lock(const Task& task, const std::string& run) {
   lock.criteria = task.criteria;
   lock.criteria.aa_pairs = task.effort.aa_pairs;
   lock.waive = task.waive;
+  lock.task_file = task.path;
   lock.back_to_back = task.effort.back_to_back;
   for (const TaskVariant& v : task.variants)
     lock.variants.push_back({v.name, v.hash, inputs_text(v), v.target, v.work});

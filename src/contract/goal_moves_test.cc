@@ -170,13 +170,6 @@ TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
   const ledger::Goal goal = read_goal(artifacts_).value();
   refuse({}, "no hand-edited kernel");
   refuse({goal.shapes[2].evidence[0]}, "only a hand-edited kernel");
-  for (const std::string& nothing : {goal.lock, std::string(64, 'a')}) {
-    EXPECT_FALSE(block({nothing}).ok());
-    forge_block({nothing}, "may the frontend be changed?");
-    EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
-    ASSERT_TRUE(write_goal(artifacts_, goal).ok());
-    decide("running", "");
-  }
   refuse({attempt(shape("bad", 0.8, 22))}, "the worst failing variant is worse");
   FakeShape few = shape("worse", 0.97, 23);
   few.sigma = 0.05;
@@ -196,8 +189,7 @@ TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
                     a->arms[0].source_sha256 = ledger::testing::hash_of("hillclimb source");
                   })},
          "nothing in it was edited by hand");
-  refuse({attempt(shape("worse", 0.9, 29), [](ledger::PairsArtifact* a) { a->timer = "event/back-to-back"; })},
-         "was timed as event/back-to-back");
+  refuse({attempt(shape("worse", 0.9, 29), [](ledger::PairsArtifact* a) { a->timer = "wall"; })}, "was timed as wall");
   refuse({attempt(shape("worse", 0.9, 31),
                   [](ledger::PairsArtifact* a) { a->machine.emplace_back("gpu uuid", "GPU-of-somebody"); })},
          "another device");
@@ -209,6 +201,13 @@ TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
                   })},
          "does not measure onednn");
   EXPECT_EQ(check().status, "running");
+  for (const std::string& nothing : {goal.lock, std::string(64, 'a')}) {
+    EXPECT_FALSE(block({nothing}).ok());
+    forge_block({nothing}, "may the frontend be changed?");
+    EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
+    ASSERT_TRUE(write_goal(artifacts_, goal).ok());
+    decide("running", "");
+  }
 }
 
 TEST_F(GoalMovesTest, AnAttemptOfAnEarlierGoalIsNone) {
@@ -346,7 +345,8 @@ TEST_F(GoalMovesTest, ABaselineWithoutSourceIsAblatedFirst) {
   const Status alone = block({attempt(shape("worse", 0.9, 20))});
   ASSERT_FALSE(alone.ok());
   EXPECT_NE(alone.error().message.find("names no `source`"), std::string::npos) << alone.error().message;
-  EXPECT_NE(alone.error().help.find("hillclimb ablate TASK --variant worse --baseline onednn"), std::string::npos);
+  EXPECT_NE(alone.error().help.find("hillclimb ablate tasks/softmax-cpu.toml --variant worse --baseline onednn"),
+            std::string::npos);
   const std::string ablation = attempt(
       shape("worse", 0.8, 21), [](ledger::PairsArtifact* a) { set_back(a, "onednn"); }, Purpose::ablate);
   const Status both = block({ablation, attempt(shape("worse", 0.9, 22))});
@@ -464,6 +464,46 @@ TEST_F(GoalMovesTest, StatusTellsAReaderWithoutMemoryWhatToDo) {
   const std::string plan = write_plan(artifacts_, anchor_).value();
   EXPECT_EQ(plan, join_path(artifacts_, "r1/plan.md"));
   EXPECT_NE(read_file(plan).value().find("two rows per thread"), std::string::npos);
+}
+
+TEST_F(GoalMovesTest, EverySuggestedCommandNamesTheTaskFile) {
+  const auto next = [&] { return next_step(look(artifacts_, anchor_)); };
+  EXPECT_NE(next().find("`hillclimb handoff tasks/softmax-cpu.toml --variant worse`"), std::string::npos) << next();
+  {
+    ledger::Store s = store();
+    ASSERT_TRUE(add_idea(s, "r1", "two rows per thread", "", 0).ok());
+  }
+  EXPECT_NE(next().find("`hillclimb confirm tasks/softmax-cpu.toml --variant worse`"), std::string::npos) << next();
+  // a variant that lacks pairs, one that is stale, and everything met
+  fs::remove_all(artifacts_);
+  fs::remove_all(join_path(folder_, "state"));
+  FakeShape few = shape("good", 1.05, 1);
+  few.pairs = 4;
+  ledger::testing::fake_goal(artifacts_, anchor_, {few});
+  EXPECT_NE(next().find("`hillclimb verify tasks/softmax-cpu.toml --variant good`"), std::string::npos) << next();
+  {
+    ledger::Store s = store();
+    ASSERT_TRUE(mark_stale(s, "good", "the compiler changed").ok());
+  }
+  EXPECT_NE(next().find("`hillclimb confirm tasks/softmax-cpu.toml --variant good`"), std::string::npos) << next();
+  fs::remove_all(artifacts_);
+  fs::remove_all(join_path(folder_, "state"));
+  ledger::testing::fake_goal(artifacts_, anchor_, {shape("good", 1.05, 1)});
+  EXPECT_NE(next().find("`hillclimb climb tasks/softmax-cpu.toml --beyond`"), std::string::npos) << next();
+  for (const std::string& text : {next(), status_text(look(artifacts_, anchor_)), plan_text(look(artifacts_, anchor_))})
+    EXPECT_EQ(text.find("TASK"), std::string::npos) << text;
+}
+
+TEST_F(GoalMovesTest, ATaskFileIsQuotedForAShellWhereItHasTo) {
+  ledger::Lock lock;
+  EXPECT_EQ(ledger::task_argument(lock), "TASK") << "locks of earlier versions";
+  for (const auto& [path, argument] :
+       std::vector<std::pair<std::string, std::string>>{{"tasks/a-1_b.toml", "tasks/a-1_b.toml"},
+                                                        {"my tasks/a.toml", "'my tasks/a.toml'"},
+                                                        {"it's", R"('it'\''s')"}}) {
+    lock.task_file = path;
+    EXPECT_EQ(ledger::task_argument(lock), argument);
+  }
 }
 
 TEST_F(GoalMovesTest, StatusNamesWhoIsAtWork) {

@@ -51,23 +51,28 @@ const Idea* best_idea(const Standing& s, const std::string& variant) {
 /// The step for the worst variant that does not pass.
 std::string step_for(const Standing& s, const VariantVerdict& v) {
   if (!v.measured || v.reason.starts_with("stale")) {
-    return fmt::format("`hillclimb confirm TASK --variant {}` tunes it cold and measures it.", v.name);
+    return fmt::format("`hillclimb confirm {} --variant {}` tunes it cold and measures it.", s.task, v.name);
+  }
+  if (v.reason.starts_with("A/A")) {
+    return fmt::format(
+        "{} lies within the noise of this machine: `hillclimb verify {} --variant {}` calibrates it once more and "
+        "measures further pairs; when it stays restless, ask the owner, and a pause names the A/A record.",
+        v.name, s.task, v.name);
   }
   if (v.undecided || v.reason.starts_with("only nominated")) {
-    return fmt::format("{} is not decided yet: `hillclimb verify TASK --variant {}` measures the pairs that are due.",
-                       v.name, v.name);
+    return fmt::format("{} is not decided yet: `hillclimb verify {} --variant {}` measures the pairs that are due.",
+                       v.name, s.task, v.name);
   }
   const Idea* idea = best_idea(s, v.name);
   if (idea) {
-    return fmt::format("work on {}: idea {} ({}), then a cold full tune: `hillclimb confirm TASK --variant {}`.",
-                       v.name, idea->id, idea->text, v.name);
+    return fmt::format("work on {}: idea {} ({}), then a cold full tune: `hillclimb confirm {} --variant {}`.", v.name,
+                       idea->id, idea->text, s.task, v.name);
   }
   return fmt::format(
       "work on {}: its backlog is empty, so compare the generated source with {} down to the instructions, write down "
-      "what differs (`hillclimb idea add`), transplant it by hand (`hillclimb handoff TASK --variant {}` has the file "
-      "and "
-      "the command), and turn what reaches parity into a pass.",
-      v.name, v.best_baseline.empty() ? "the best baseline" : v.best_baseline, v.name);
+      "what differs (`hillclimb idea add`), transplant it by hand (`hillclimb handoff {} --variant {}` has the file "
+      "and the command), and turn what reaches parity into a pass.",
+      v.name, v.best_baseline.empty() ? "the best baseline" : v.best_baseline, s.task, v.name);
 }
 
 size_t open_ideas(const Standing& s) {
@@ -119,6 +124,8 @@ Standing look(const std::string& artifacts_dir, const std::string& anchor_path) 
   if (goal.ok()) {
     s.paused_reason = goal.value().paused_reason;
     s.question_for_user = goal.value().question_for_user;
+    const Result<ledger::Lock> lock = read_lock(artifacts_dir, goal.value().lock);
+    if (goal.value().has_lock() && lock.ok()) s.task = ledger::task_argument(lock.value());
   }
   s.live = live_writer(artifacts_dir);
   s.unfinished = unfinished_runs(s.view);
@@ -146,7 +153,7 @@ std::string next_step(const Standing& s) {
   }
   if (r.met) {
     const size_t left = open_ideas(s);
-    const std::string beyond = " `hillclimb climb TASK --beyond` tunes on, the smallest lead first.";
+    const std::string beyond = fmt::format(" `hillclimb climb {} --beyond` tunes on, the smallest lead first.", s.task);
     if (left == 0) {
       return "the goal is met and the backlog is empty: clean up the history and write the report." + beyond;
     }

@@ -20,6 +20,7 @@ struct Standing {
   std::vector<Idea> ideas;
   std::vector<Iteration> log;
   std::string paused_reason, question_for_user;
+  std::string task = "TASK";            ///< the task file as an argument, where the lock names it
   std::vector<std::string> unfinished;  ///< announced runs that never ended, as sentences
   std::string live;                     ///< who is writing the goal at this moment, or empty
 };

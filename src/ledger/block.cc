@@ -119,8 +119,8 @@ std::string no_ablation_of_best(const BlockCase& c, const PairsArtifact& a) {
 BlockRuling refused(std::string doubt, std::string fix = "") { return {std::move(doubt), std::move(fix), "", ""}; }
 
 std::string ablation_command(const BlockCase& c) {
-  return fmt::format("`hillclimb ablate TASK --variant {} --baseline {}` measures it", c.worst.name,
-                     c.worst.best_baseline);
+  return fmt::format("`hillclimb ablate {} --variant {} --baseline {}` measures it", task_argument(c.lock),
+                     c.worst.name, c.worst.best_baseline);
 }
 
 /// Where in the ledger the named measurements lie.

@@ -58,6 +58,7 @@ inline Lock fake_lock(const std::vector<std::string>& names, const std::string& 
   lock.run = run;
   lock.created = "2026-08-30T10:00:00.000Z";
   lock.kernel = "kernels/softmax.py:softmax";
+  lock.task_file = "tasks/softmax-cpu.toml";
   lock.rules_version = kRulesVersion;
   lock.rules_sha256 = rules_sha256();
   for (const std::string& name : names)
@@ -114,8 +115,8 @@ inline PairsArtifact fake_pairs(const FakeShape& shape, Purpose purpose, int64_t
   a.input = {{"generator", "philox4x32-10"}, {"seed", "7"}};
   a.work = {"GB/s", 1e7};
   a.arms = {fake_arm("hillclimb", Role::candidate), fake_arm("onednn", Role::baseline)};
-  if (shape.copy_ratio > 0) a.arms.push_back(fake_arm("streaming-copy", Role::ceiling));
   for (const std::string& name : shape.anchors) a.arms.push_back(fake_arm(name, Role::anchor));
+  if (shape.copy_ratio > 0) a.arms.push_back(fake_arm("streaming-copy", Role::ceiling));
   Noise noise(shape.seed);
   int index = 0;
   for (int k = 0; k < shape.pairs; ++k) {

@@ -182,6 +182,9 @@ constexpr std::string_view kSteadyFacts[] = {"cpu",      "cores",      "affinity
                                              "boost",    "huge_pages", "kernel",         "isolation",
                                              "gpu uuid", "gpu driver", "gpu power cap W"};
 
+/// Facts that say which device it was.
+constexpr std::string_view kDeviceFacts[] = {"gpu uuid", "cpu", "cores"};
+
 /// What of the machine changed between begin and end of the run, or empty; an empty end was not recorded.
 std::string changed_machine(const PairsArtifact& a) {
   if (a.machine_close.empty()) return "";
@@ -216,9 +219,6 @@ std::vector<std::string> invalidities(const PairsArtifact& a, const Lock& lock) 
   if (a.task != lock.task) out.push_back(fmt::format("{} is of the task {}, not of {}", where, a.task, lock.task));
   const auto locked = std::find_if(lock.variants.begin(), lock.variants.end(),
                                    [&](const LockedVariant& v) { return v.name == a.variant; });
-  /// Facts that say which device it was.
-  constexpr std::string_view kDeviceFacts[] = {"gpu uuid", "cpu", "cores"};
-
   if (locked == lock.variants.end()) {
     out.push_back(fmt::format("{} is of the variant {}, which the lock does not have", where, a.variant));
   } else if (locked->hash != a.variant_hash) {
@@ -269,6 +269,14 @@ std::string refusal(const PairsArtifact& a) {
   return changed_machine(a);
 }
 
+std::string other_device(const PairsArtifact& a, const PairsArtifact& b) {
+  for (const std::string_view key : kDeviceFacts) {
+    const std::string left = fact(a.machine, key), right = fact(b.machine, key);
+    if (left != right) return fmt::format("{} \"{}\" and \"{}\"", key, left, right);
+  }
+  return "";
+}
+
 std::vector<PairTimes> pair_times(const PairsArtifact& a, const std::string& baseline) {
   std::vector<PairTimes> out;
   const auto candidate =
@@ -293,10 +301,3 @@ double arm_seconds(const PairsArtifact& a, const std::string& arm) {
 }
 
 }  // namespace hc::ledger
-std::string other_device(const PairsArtifact& a, const PairsArtifact& b) {
-  for (const std::string_view key : kDeviceFacts) {
-    const std::string left = fact(a.machine, key), right = fact(b.machine, key);
-    if (left != right) return fmt::format("{} \"{}\" and \"{}\"", key, left, right);
-  }
-  return "";
-}
