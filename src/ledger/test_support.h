@@ -48,6 +48,8 @@ struct FakeShape {
   int64_t first_pid = 1000;
   std::vector<std::string> anchors{};  ///< arms with that role, each as slow as the baseline
   double before = 0;                   ///< > 0: an earlier nomination with this true ratio becomes the shape's `before`
+  std::string timer = "cpu/one-launch/cold";
+  std::string empty_s{};  ///< what an empty launch takes in each reading, as a fact
 };
 
 inline std::string hash_of(const std::string& text) { return sha256_hex(text); }
@@ -92,6 +94,7 @@ inline Reading fake_reading(const Arm& arm, const FakeShape& shape, double secon
   r.worst_error = 0.25;
   r.binary_sha256 = arm.binary_sha256;
   r.inputs_sha256 = hash_of("inputs " + shape.name);
+  if (!shape.empty_s.empty()) r.facts = {{"empty launch s", shape.empty_s}};
   return r;
 }
 
@@ -110,7 +113,7 @@ inline PairsArtifact fake_pairs(const FakeShape& shape, Purpose purpose, int64_t
   a.closed_at = "2026-08-30T10:02:00.000Z";
   a.compiler_sha256 = hash_of("compiler");
   a.kernel_sha256 = hash_of("kernel");
-  a.timer = "cpu/one-launch/cold";
+  a.timer = shape.timer;
   a.machine = {{"cpu", "Example CPU 3000"}, {"cores", "2"}, {"os", "Linux 6.1"}, {"compiler", "g++ 12.2.0"}};
   a.input = {{"generator", "philox4x32-10"}, {"seed", "7"}};
   a.work = {"GB/s", 1e7};

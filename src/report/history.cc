@@ -53,7 +53,7 @@ std::vector<Reading> readings(ledger::Evidence& evidence, const ledger::Lock& lo
     if (line.kind != "object" || line.run != run || line.variant.empty() || !is_pairs(evidence, line)) continue;
     const ledger::PairsArtifact* a = evidence.pairs(line.object, &ignored);
     const bool counts = a && (a->purpose == ledger::Purpose::confirm || a->purpose == ledger::Purpose::nominate);
-    if (!counts) continue;
+    if (!counts || ledger::is_back_to_back(*a) != lock.back_to_back) continue;
     const double ratio = ledger::lowest_ratio(*a, lock);
     if (ratio > 0) out.push_back({unix_time(line.time), line.variant, ratio});
   }
@@ -166,6 +166,7 @@ std::vector<RunLine> run_history(ledger::Evidence& evidence, const ledger::Lock&
     if (!is_pairs(evidence, line)) continue;
     const ledger::PairsArtifact* a = evidence.pairs(line.object, &ignored);
     if (a) of.ratio = ledger::lowest_ratio(*a, lock);
+    if (a && ledger::is_back_to_back(*a) != lock.back_to_back) of.purpose += ", back to back";
     of.won = of.ratio >= limit_of(lock, line.variant);
   }
   return out;

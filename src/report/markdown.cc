@@ -72,6 +72,15 @@ std::string summary_row(const Model& m) {
                            g.lower > 0 ? fmt::format("[{:.3f}, –]", g.lower) : "–");
 }
 
+/// What a reading of a small kernel is made of besides the kernel.
+std::string empty_launches(const Model& m) {
+  std::string out;
+  for (const Row& row : m.rows) {
+    if (!row.empty_launches.empty()) out += fmt::format("* {}: {}\n", row.name, row.empty_launches);
+  }
+  return out.empty() ? "" : "An empty launch makes up over 5 % of a reading, in each arm alike:\n\n" + out + "\n";
+}
+
 std::string tuning_section(const Model& m) {
   std::string out = "## Tuning\n\n" + machine_line(m) +
                     "\n\n| variant | candidates | outcomes | space | time | seed | ended | winner | artifact |\n";
@@ -135,7 +144,9 @@ std::string machine_line(const Model& m) {
   for (const auto& [name, value] : m.machine) out += fmt::format("{}{}: {}", out.empty() ? "" : " · ", name, value);
   for (const auto& [name, value] : m.versions) out += fmt::format("{}{} {}", out.empty() ? "" : " · ", name, value);
   for (const Row& row : m.rows) {
-    if (!row.timer.empty()) return out + fmt::format("{}timer: {}", out.empty() ? "" : " · ", row.timer);
+    if (row.timer.empty()) continue;
+    return out + fmt::format("{}timer: {}{}", out.empty() ? "" : " · ", row.timer,
+                             m.lock.back_to_back ? " (launches in a row over rotated inputs)" : "");
   }
   return out;
 }
@@ -151,7 +162,7 @@ std::string markdown_page(const Model& m, const std::string& generated) {
       "fresh-process pairs.\n\n";
   out += table_head(m);
   for (const Row& row : m.rows) out += table_row(m, row);
-  out += summary_row(m) + "\n";
+  out += summary_row(m) + "\n" + empty_launches(m);
   out += "Variants:\n\n";
   for (const Row& row : m.rows) out += fmt::format("* {}: `{}`\n", row.name, row.inputs);
   out += "\n" + markdown_life(m) + tuning_section(m) + losses_section(m);

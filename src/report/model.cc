@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "report/machine.h"
+#include "report/timing.h"
 
 namespace hc::report {
 namespace {
@@ -112,6 +113,7 @@ Speed nominated_speed(Gatherer& g, const std::string& variant, const std::string
     if (line.kind != "object" || line.variant != variant || line.opens < 0) continue;
     if (lines[static_cast<size_t>(line.opens)].purpose != ledger::purpose_name(ledger::Purpose::nominate)) continue;
     const PairsArtifact* a = g.evidence.pairs(line.object, &g.ignored);
+    if (a && ledger::is_back_to_back(*a) != g.model.lock.back_to_back) continue;  // stands beside, in the other mode
     const double value = a ? speed(a->work, ledger::arm_seconds(*a, baseline)) : 0;
     if (value > 0) out = {baseline, value, "artifacts/" + line.name};
   }
@@ -121,6 +123,8 @@ Speed nominated_speed(Gatherer& g, const std::string& variant, const std::string
 void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
   row->after = speed(a.work, candidate_seconds(a));
   row->timer = a.timer;
+  row->empty_launches = empty_launch_text(a);
+  row->thin_win = thin_win_text(g.evidence, g.model.lock, row->verdict, a);
   for (const ledger::LockedBaseline& b : g.model.lock.baselines) {
     row->baselines.push_back({b.name, speed(a.work, ledger::arm_seconds(a, b.name)), {}});
   }
@@ -255,6 +259,7 @@ void row_risks(const Row& row, std::vector<std::string>* out) {
   if (row.verdict.verdict == ledger::Verdict::pass && row.verdict.lcb < row.verdict.limit * (1 + kNearLimit)) {
     flag(fmt::format("it passes narrowly: the lower bound {:.4f} against {:.4f}", row.verdict.lcb, row.verdict.limit));
   }
+  if (!row.thin_win.empty()) flag(row.thin_win);
   if (row.void_pairs > 0)
     flag(fmt::format("{} of {} pairs were void", row.void_pairs, row.void_pairs + row.valid_pairs));
   if (row.ceiling > 0 && row.after > 1.02 * row.ceiling) {

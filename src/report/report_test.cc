@@ -56,6 +56,53 @@ TEST_F(ReportTest, MarkdownEqualsTheApprovedText) {
             ledger::check_goal({join_path(artifacts_, "goal.json"), anchor_}).text);
 }
 
+/// A small win on a GPU whose readings are a third an empty launch.
+const FakeShape kThin{.name = "sm1",
+                      .ratio = 1.03,
+                      .seconds = 1e-5,
+                      .sigma = 0.0005,
+                      .timer = "event/one-launch/cold-l2",
+                      .empty_s = "3.3e-06"};
+
+TEST_F(ReportTest, AnEmptyLaunchIsNamedWhereItIsMuchOfAReading) {
+  ledger::testing::fake_goal(artifacts_, anchor_, {kThin, {.name = "sm2", .seed = 2, .empty_s = "3.3e-06"}});
+  ASSERT_TRUE(write().ok());
+  for (const char* name : {"report.md", "report.html"}) {
+    const std::string text = page(name);
+    EXPECT_NE(text.find("sm1: hillclimb 3.3 of 9.7 us (34 %), onednn 3.3 of 10.0 us (33 %)"), std::string::npos)
+        << name;
+    EXPECT_EQ(text.find("sm2: hillclimb"), std::string::npos) << "a reading of a millisecond";
+  }
+}
+
+TEST_F(ReportTest, ASmallWinThatIsGoneBackToBackIsARisk) {
+  ledger::testing::fake_goal(artifacts_, anchor_, {kThin});
+  ASSERT_TRUE(write().ok());
+  EXPECT_NE(page("report.md").find("sm1: its win of 3.0 % over onednn was not looked at back to back"),
+            std::string::npos);
+  const auto look = [&](double ratio, uint64_t seed) {
+    FakeShape shape = kThin;
+    shape.ratio = ratio;
+    shape.seed = seed;
+    shape.first_pid = 1000 * static_cast<int64_t>(seed);
+    shape.timer = "event/back-to-back";
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    const int64_t open = store.run_open("r1", "nominate", "sm1", "").value();
+    ledger::PairsArtifact a = ledger::testing::fake_pairs(shape, ledger::Purpose::nominate, open);
+    a.name = "back-to-back-sm1";
+    ASSERT_TRUE(store.put("r1", a.name, to_json(a), "sm1", open).ok());
+    ASSERT_TRUE(store.run_close(open, "done").ok());
+    ASSERT_TRUE(write().ok());
+  };
+  look(0.998, 21);
+  EXPECT_NE(page("report.md").find("its win of 3.0 % over onednn is gone back to back (-0.2 % in"), std::string::npos)
+      << page("report.md");
+  EXPECT_NE(page("report.html").find("is gone back to back"), std::string::npos);
+  EXPECT_NE(page("report.md").find("| nominate, back to back | sm1 |"), std::string::npos) << "among the runs";
+  look(1.028, 22);
+  EXPECT_EQ(page("report.md").find("its win of"), std::string::npos) << "it is there";
+}
+
 TEST_F(ReportTest, EveryPageOfAnUnmetGoalSaysInterim) {
   ledger::testing::fake_goal(artifacts_, anchor_, kUnmet);
   ASSERT_TRUE(write().ok());
