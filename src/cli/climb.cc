@@ -80,9 +80,7 @@ Status Climb::start() {
     } else {
       HC_TRY(compile::tile_ir(subject.request, {}));
     }
-    for (const contract::TaskBaseline& baseline : task_.baselines) {
-      HC_TRY(baseline_contenders(baseline, task_, subject, context_));
-    }
+    HC_TRY(look_for_baselines(subject));
   }
   site_.target = target::host();
   const Result<runtime::Toolchain> toolchain = runtime::find_toolchain();

@@ -150,6 +150,10 @@ class Climb {
   void ask_workers(Work& work);
   void judge_outputs(const Work& work, const tune::Contender& arm, Description* asked) const;
   Result<bool> ready_worker(Work& work, const contract::TaskBaseline& baseline, tune::Contender* arm);
+  // climb_baselines.cc: what can run on this machine
+  Status look_for_baselines(const Subject& subject) const;
+  Status leave_out(Work& work, const contract::TaskBaseline& baseline, const Diagnostic& why);
+  Result<std::vector<tune::Contender>> arms_of(Work& work, const contract::TaskBaseline& baseline);
   // climb_resume.cc: what an earlier, interrupted run of the same name left
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_tune(const Work& work) const;
   std::optional<std::pair<std::string, ledger::PairsArtifact>> stored_pairs(const Work& work, ledger::Purpose purpose,

@@ -252,20 +252,7 @@ Result<std::vector<tune::Contender>> Climb::rivals(Work& work) {
   std::vector<tune::Contender> arms = {work.candidate};
   ask_workers(work);
   for (const contract::TaskBaseline& baseline : task_.baselines) {
-    for (tune::Contender& one : HC_TRY(baseline_contenders(baseline, task_, work.subject, context_))) {
-      HC_TRY(tune::hash_binary(&one));
-      if (!is_own(baseline)) {
-        if (HC_TRY(ready_worker(work, baseline, &one))) arms.push_back(std::move(one));
-        continue;
-      }
-      const Status starts = tune::can_start(one);
-      if (starts.ok()) {
-        arms.push_back(std::move(one));
-      } else {
-        progress_.line(fmt::format("{}  {} ({}) is left out: {}", work.label, one.arm.name, one.prepare.library,
-                                   starts.error().message));
-      }
-    }
+    for (tune::Contender& one : HC_TRY(arms_of(work, baseline))) arms.push_back(std::move(one));
   }
   if (arms.size() == 1) {
     return Diagnostic{Code::measurement_failed, fmt::format("{}: no baseline can start", work.label)};
