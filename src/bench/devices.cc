@@ -20,6 +20,7 @@ constexpr int kProhibited = 2;                     ///< compute mode
 constexpr int kPatience = 4;                       ///< times as many looks as have to be quiet
 constexpr int kTeardownLooks = 6;                  ///< a context may outlive its process for a moment
 constexpr double kTeardownGap = 0.25;
+constexpr double kCoolingGap = 2;  ///< between two looks at the temperature
 constexpr const char* kSchema = "hillclimb.devices/1";
 
 /// Processes that are not ours. Own ones whose pid is not in the list have another number there (a container).
@@ -131,7 +132,34 @@ Status GpuPool::recall() {
     mine.compute_s = std::min(mine.compute_s, stored.compute_s);
     mine.memory_s = std::min(mine.memory_s, stored.memory_s);
   }
+  const Json idle = json->value("idle_c", Json::object());  // files of earlier versions have none
+  for (const auto& [uuid, value] : idle.items()) {
+    if (!value.is_number()) return damaged(path, "has something other than numbers in `idle_c`");
+    note_idle(uuid, value.get<double>());
+  }
   return success();
+}
+
+/// A first lease may find the device still warm from somebody else's work; later ones may know better.
+void GpuPool::note_idle(const std::string& uuid, double temperature_c) {
+  if (temperature_c <= 0) return;
+  double& least = idle_c_.try_emplace(uuid, temperature_c).first->second;
+  least = std::min(least, temperature_c);
+}
+
+CoolDown GpuPool::cool_down(const GpuLease& lease, double near_c, double most_s) const {
+  CoolDown out;
+  out.idle_c = lease.idle_c;
+  out.begin_c = out.end_c = probe_->look(lease.uuid).temperature_c;
+  const auto known = [&] { return out.idle_c > 0 && out.end_c > 0; };
+  const auto near = [&] { return out.end_c <= out.idle_c + near_c; };
+  while (known() && !near() && out.waited_s < most_s) {
+    sleep(kCoolingGap);
+    out.waited_s += kCoolingGap;
+    out.end_c = probe_->look(lease.uuid).temperature_c;
+  }
+  out.reached = known() && near();
+  return out;
 }
 
 Status GpuPool::save() {
@@ -140,8 +168,8 @@ Status GpuPool::save() {
   HC_TRY(recall());
   Json canaries = Json::object();
   for (const auto& [uuid, reading] : reference_) canaries[uuid] = to_json(reading);
-  const Json json{
-      {"schema", kSchema}, {"variants", sticky_}, {"moved", moved_}, {"avoided", avoided_}, {"canaries", canaries}};
+  const Json json{{"schema", kSchema},   {"variants", sticky_},  {"moved", moved_},
+                  {"avoided", avoided_}, {"canaries", canaries}, {"idle_c", idle_c_}};
   const std::string why = write_file_atomic(options_.state_path, json.dump(1) + "\n");
   if (!why.empty())
     return Diagnostic{.code = Code::file_error, .message = options_.state_path + " cannot be written: " + why};
@@ -259,16 +287,18 @@ Result<GpuLease> GpuPool::acquire(const std::string& variant) {
   // when its own device turns out to be in use, the others get their turn in a second round
   for (int round = 0; round < 2; ++round) {
     for (const std::string& uuid : in_order(variant)) {
-      GpuLease lease{uuid, variant, "", nullptr};
+      GpuLease lease{.uuid = uuid, .variant = variant, .moved_from = {}, .idle_c = 0, .lock = nullptr};
       Result<std::unique_ptr<MeasurementLock>> lock =
           MeasurementLock::acquire(had == uuid ? options_.wait_s : 0, {}, gpu_lock_path(options_.lock_folder, uuid));
       bool foreign = false;
       std::string why = lock.ok() ? look_closely(uuid, &foreign) : lock.error().message;
+      if (why.empty()) note_idle(uuid, probe_->look(uuid).temperature_c);  // before the canary heats it
       if (why.empty()) why = try_canary(uuid, &foreign);
       if (why.empty()) {
         assign(variant, uuid);
         HC_TRY(save());
         if (const auto from = moved_.find(variant); from != moved_.end()) lease.moved_from = from->second;
+        if (const auto idle = idle_c_.find(uuid); idle != idle_c_.end()) lease.idle_c = idle->second;
         lease.lock = std::move(lock).value();
         return lease;
       }

@@ -92,9 +92,19 @@ struct GpuLease {
   std::string uuid, variant;
   std::string moved_from;  ///< the device that the variant had before, when that one is avoided now: what was measured
                            ///< there must not be pooled with what comes
+  double idle_c = 0;       ///< lowest temperature at which this run found it idle; 0: not known
   std::unique_ptr<MeasurementLock> lock;
   std::vector<std::string> environment() const { return gpu_environment(uuid); }
 };
+
+/// How a device cooled down before a measurement; temperatures in degrees Celsius, 0: not known.
+struct CoolDown {
+  double idle_c = 0, begin_c = 0, end_c = 0;
+  double waited_s = 0;
+  bool reached = false;  ///< it came near enough to its idle temperature; false as well when that is not known
+};
+/// As records hold it, what is not known left out.
+std::vector<std::pair<std::string, std::string>> named_facts(const CoolDown& cooling);
 
 /// The devices of one run. Several pools of one run, in one process or more, agree through its file.
 class GpuPool {
@@ -107,6 +117,8 @@ class GpuPool {
   /// Asked between pairs, when no worker of ours runs except `own`: empty, or why the device is not ours alone; it is
   /// avoided from then on.
   std::string intruder(const GpuLease& lease, const std::vector<int64_t>& own = {});
+  /// Waits until the held device is within `near_c` of its idle temperature, at most `most_s`.
+  CoolDown cool_down(const GpuLease& lease, double near_c, double most_s) const;
   /// Never takes this device again in this run.
   Status avoid(const std::string& uuid, const std::string& why);
   /// Which device each variant belongs to: those that have one keep it, the others are spread evenly over the devices
@@ -123,6 +135,7 @@ class GpuPool {
   std::string try_canary(const std::string& uuid, bool* foreign);
   CanaryReading* reference_for(const std::string& uuid);
   void assign(const std::string& variant, const std::string& uuid);
+  void note_idle(const std::string& uuid, double temperature_c);
   double coolest() const;
   void sleep(double seconds) const;
   Status recall();
@@ -136,6 +149,7 @@ class GpuPool {
   std::map<std::string, std::string> moved_;    ///< variant -> UUID that it had before
   std::map<std::string, std::string> avoided_;  ///< UUID -> why
   std::map<std::string, CanaryReading> reference_;
+  std::map<std::string, double> idle_c_;  ///< UUID -> lowest temperature at which it was found idle
 };
 
 /// Path of a device's machine-wide lock.

@@ -67,6 +67,22 @@ std::vector<std::pair<std::string, std::string>> named_facts(const GpuFacts& fac
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> named_facts(const CoolDown& cooling) {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto number = [&](const char* name, double value) {
+    if (value > 0) out.emplace_back(name, fmt::format("{:.0f}", value));
+  };
+  number("gpu idle temperature C", cooling.idle_c);
+  number("gpu temperature before cool-down C", cooling.begin_c);
+  number("gpu temperature after cool-down C", cooling.end_c);
+  const std::string waited = fmt::format("in {:.0f} s", cooling.waited_s);
+  const bool known = cooling.idle_c > 0 && cooling.end_c > 0;
+  out.emplace_back("gpu cool-down", !known            ? "temperature not known"
+                                    : cooling.reached ? "reached " + waited
+                                                      : "not reached " + waited);
+  return out;
+}
+
 std::unique_ptr<GpuProbe> nvml_probe() { return std::make_unique<NvmlProbe>(); }
 
 }  // namespace hc::bench

@@ -150,6 +150,47 @@ TEST_F(Devices, PoolsOfOneRunAgreeThroughItsFile) {
   EXPECT_NE(text.find(fmt::format("\"b\": \"{}\"", kFirst)), std::string::npos) << text;
 }
 
+TEST_F(Devices, AWarmGpuIsWaitedForUntilItIsNearItsIdleTemperature) {
+  GpuPool p = pool();
+  const GpuLease lease = p.acquire("a").value();
+  EXPECT_EQ(lease.idle_c, 30);
+  machine_.state[lease.uuid].temperature_c = 61;
+  machine_.on_look = [this, uuid = lease.uuid] { machine_.state[uuid].temperature_c -= 3; };
+  slept_ = 0;
+  const CoolDown cooling = p.cool_down(lease, 5, 60);
+  EXPECT_TRUE(cooling.reached);
+  EXPECT_EQ(cooling.idle_c, 30);
+  EXPECT_EQ(cooling.begin_c, 58);
+  EXPECT_LE(cooling.end_c, 35);
+  EXPECT_EQ(cooling.waited_s, 16);
+  EXPECT_EQ(slept_, cooling.waited_s);
+  EXPECT_EQ(named_facts(cooling).back().second, "reached in 16 s");
+}
+
+TEST_F(Devices, AGpuThatStaysWarmIsMeasuredAllTheSameAndThatIsSaid) {
+  GpuPool p = pool();
+  const GpuLease lease = p.acquire("a").value();
+  machine_.state[lease.uuid].temperature_c = 40;
+  const CoolDown cooling = p.cool_down(lease, 5, 60);
+  EXPECT_FALSE(cooling.reached);
+  EXPECT_EQ(cooling.waited_s, 60);
+  EXPECT_EQ(named_facts(cooling).back().second, "not reached in 60 s");
+  machine_.state[lease.uuid].temperature_c = 0;
+  const CoolDown unknown = p.cool_down(lease, 5, 60);
+  EXPECT_EQ(unknown.waited_s, 0) << "nothing to wait for";
+  EXPECT_EQ(named_facts(unknown).back().second, "temperature not known");
+}
+
+TEST_F(Devices, TheIdleTemperatureIsTheRunsLowest) {
+  {
+    GpuPool first = pool();
+    EXPECT_EQ(first.acquire("a").value().idle_c, 30);
+  }
+  for (auto& [uuid, state] : machine_.state) state.temperature_c = 48;  // still warm from its own work
+  GpuPool later = pool();
+  EXPECT_EQ(later.acquire("a").value().idle_c, 30);
+}
+
 TEST_F(Devices, ABusyGpuIsNotTakenAndStaysAvoidedForTheRun) {
   machine_.state[kFirst].processes = {{4242, 1ull << 30}};
   GpuPool p = pool();

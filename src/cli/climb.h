@@ -132,6 +132,7 @@ class Climb {
   Status open_pool();
   Status lease_device(Work& work);
   ledger::Facts device_facts(const Work& work) const;
+  ledger::Facts cool_down(const Work& work);
   Result<std::vector<tune::Contender>> with_anchor(const Work& work, std::vector<tune::Contender> arms) const;
   void plan_for_workers(const Work& work, tune::CampaignPlan* plan);
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_config(const Work& work,

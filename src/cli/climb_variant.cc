@@ -317,8 +317,12 @@ Status Climb::confirm(Work& work, const std::vector<tune::Contender>& rivals) {
     }
     return true;
   };
+  const ledger::Facts cooled = cool_down(work);
+  const auto edit = [&](ledger::PairsArtifact* artifact) {
+    artifact->machine.insert(artifact->machine.end(), cooled.begin(), cooled.end());
+  };
   work.evidence.push_back(
-      HC_TRY(measure_and_store(work, arms, plan, fmt::format("confirm-{}", work.variant->name), {})));
+      HC_TRY(measure_and_store(work, arms, plan, fmt::format("confirm-{}", work.variant->name), edit)));
   return success();
 }
 

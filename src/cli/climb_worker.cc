@@ -23,6 +23,8 @@ namespace {
 
 constexpr double kDeviceWait = 600;      ///< for the lock of a variant's own GPU
 constexpr double kGpuCanaryBand = 0.08;  ///< a copy on an idle card repeats to a few per cent
+constexpr double kNearIdle = 5;          ///< degrees above the idle temperature at which confirming rounds may begin
+constexpr double kCoolWait = 60;         ///< for that, in seconds
 constexpr int kGpuCanaries = 3;          ///< each is a process
 constexpr int64_t kMostSamples = 4096;
 constexpr int64_t kFewestSamples = 128;
@@ -120,6 +122,18 @@ Result<std::vector<tune::Contender>> Climb::with_anchor(const Work& work, std::v
   HC_TRY(tune::hash_binary(&anchor));
   arms.push_back(std::move(anchor));
   return arms;
+}
+
+/// Tuning heats a GPU: confirming rounds begin near the temperature at which it was idle, or say that they do not.
+ledger::Facts Climb::cool_down(const Work& work) {
+  if (!work.lease) return {};
+  progress_.now(fmt::format("{}  waiting for its GPU to cool down", work.label));
+  const bench::CoolDown cooling = pool_->cool_down(*work.lease, kNearIdle, kCoolWait);
+  if (cooling.idle_c > 0 && !cooling.reached) {
+    progress_.line(fmt::format("{}  its GPU stays at {:.0f} C, and was idle at {:.0f} C: measuring all the same",
+                               work.label, cooling.end_c, cooling.idle_c));
+  }
+  return bench::named_facts(cooling);
 }
 
 /// Device and canary of a measurement with workers.
