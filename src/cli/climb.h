@@ -124,6 +124,7 @@ class Climb {
   Result<ledger::PairsArtifact> measure_batch(Work& work, const std::vector<tune::Contender>& arms,
                                               const tune::CampaignPlan& plan,
                                               const std::function<Status(ledger::PairsArtifact)>& keep_void);
+  Status confirm_past_slow_modes(Work& work, const std::vector<tune::Contender>& rivals);
   void mark_stale_shapes();
   void mark_stale_worker(const std::string& variant, const Subject& subject, const ledger::Arm& arm);
   // climb_worker.cc: a candidate that is a worker, and the configs of all workers

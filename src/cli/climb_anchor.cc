@@ -42,6 +42,12 @@ bool is_probe(ledger::Purpose purpose) {
          purpose == ledger::Purpose::ablate;
 }
 
+/// Whether too many processes were slow for an answer, and not the bounds too wide.
+bool left_open_by_slow_modes(const ledger::Comparison& c, double limit) {
+  const bool slow = c.slow_baseline + c.slow_candidate > 0;
+  return c.verdict == ledger::Verdict::open && slow && (std::isinf(c.ucb) || c.lcb >= limit);
+}
+
 }  // namespace
 
 /// By how much the known-good config may move during a batch. On a processor whose memory rate scatters by itself, two
@@ -91,6 +97,24 @@ Result<ledger::PairsArtifact> Climb::measure_batch(Work& work, const std::vector
     if (batch == kBatches) return Diagnostic{Code::measurement_failed, fmt::format("void: {}", what)};
     progress_.line(fmt::format("{}  the batch is void and repeated: {}", work.label, what));
   }
+}
+
+/// Confirming rounds that slow modes left open are measured once more by the same command, pooled with the first.
+Status Climb::confirm_past_slow_modes(Work& work, const std::vector<tune::Contender>& rivals) {
+  HC_TRY(confirm(work, rivals));
+  if (again_) return success();  // this is the second time
+  ledger::Evidence evidence(options_.artifacts, store_->view());
+  const ledger::VariantVerdict verdict = ledger::judge_variant(evidence, lock_, work.variant->name, work.evidence);
+  if (!verdict.undecided || !verdict.broken.empty()) return success();
+  const auto stuck = std::find_if(verdict.baselines.begin(), verdict.baselines.end(),
+                                  [&](const auto& b) { return left_open_by_slow_modes(b.comparison, verdict.limit); });
+  if (stuck == verdict.baselines.end()) return success();
+  progress_.line(fmt::format("{}  slow modes left it open, so it is measured once more: {}", work.label,
+                             stuck->comparison.reason));
+  again_ = true;
+  const Status repeated = confirm(work, rivals);
+  again_ = false;
+  return repeated;
 }
 
 /// A worker's candidate is its kernel file, its command and its recipe.

@@ -108,7 +108,7 @@ TEST_F(Climbing, EndsWithVerdictAndReport) {
     EXPECT_TRUE(file_exists(path(shape.value("artifact", "none")))) << shape.dump();
   }
   const std::string run_folder = path("artifacts/" + json.value("run", ""));
-  for (const char* name : {"report.md", "report.html", "tune-t1.json", "check-t1.json"}) {
+  for (const char* name : {"report.md", "report.html", "tune-t1.json", "check-t1.json", "aa-t1.json"}) {
     EXPECT_TRUE(file_exists(join_path(run_folder, name))) << name;
   }
   EXPECT_NE(climb.out.find("report.md"), std::string::npos);
@@ -117,6 +117,13 @@ TEST_F(Climbing, EndsWithVerdictAndReport) {
   EXPECT_GT(confirm.value("cache_bytes", 0.0), 0);
   EXPECT_EQ(confirm["machine"]["affinity"], confirm["machine_close"]["affinity"]);
   EXPECT_GT(confirm["pairs"][0]["canary_before"].value("memory_s", 0.0), 0);
+  // Its baseline was measured against itself before, and the report shows what came of it.
+  const Json itself = parse_json(read_file(join_path(run_folder, "aa-t1.json")).value_or("")).value();
+  EXPECT_EQ(itself.value("purpose", ""), "aa");
+  EXPECT_EQ(itself["arms"][0]["binary_sha256"], itself["arms"][1]["binary_sha256"]);
+  EXPECT_LT(itself.value("open_seq", 0), confirm.value("open_seq", 0));
+  EXPECT_NE(climb.out.find("t1  A/A: "), std::string::npos);
+  EXPECT_NE(read_file(join_path(run_folder, "report.md")).value_or("").find("## A/A calibration"), std::string::npos);
   // The checker comes to the same verdict by itself, and a forged number is found.
   EXPECT_EQ(run("check").exit_code, climb.exit_code);
   Json forged = json;

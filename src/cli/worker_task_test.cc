@@ -451,6 +451,43 @@ TEST_F(WorkerTask, EveryWorkerOfAVariantGetsItsGpu) {
   EXPECT_EQ(pairs.timer, "event/one-launch/cold-l2");
 }
 
+TEST_F(WorkerTask, RoundsThatSlowModesLeftOpenAreMeasuredOnceMore) {
+  write_task(fmt::format("tune_seconds = 0\nlimp = \"{}\"\n", path("steps")));
+  const std::string said = climb(options("climb")).second;
+  EXPECT_NE(said.find("slow modes left it open, so it is measured once more"), std::string::npos) << said;
+  int confirming = 0;
+  for (const ledger::LedgerLine& line : ledger::read_ledger(path("artifacts")).lines) {
+    confirming += line.kind == "run_open" && line.purpose == "confirm";
+  }
+  EXPECT_EQ(confirming, 2);
+  EXPECT_EQ(check().variants.front().pairs, 16) << "both runs are pooled";
+}
+
+TEST_F(WorkerTask, ConfirmingRoundsOnAGpuFollowItsCalibrationAndACoolDown) {
+  write_task("", "device = \"gpu\"\nwaive = \"a test\"\n");
+  ClimbOptions with = options("start");
+  with.gpus = idle_gpus({"GPU-test"}, folder_);
+  ASSERT_EQ(start(with), 0);
+  const auto verify_there = [&] {
+    Workbench bench(with, context_);
+    const Status open = bench.open("t1");
+    ASSERT_TRUE(open.ok()) << open.error().message;
+    const Result<ledger::VariantVerdict> verdict = bench.verify();
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_TRUE(verdict.value().calibration.there());
+    EXPECT_EQ(verdict.value().calibration.device, "GPU-test");
+  };
+  verify_there();
+  const ledger::PairsArtifact itself = ledger::parse_pairs(stored("aa-t1"), "aa").value();
+  EXPECT_EQ(itself.purpose, ledger::Purpose::aa);
+  EXPECT_EQ(itself.arms[0].binary_sha256, itself.arms[1].binary_sha256);
+  const ledger::PairsArtifact confirm = ledger::parse_pairs(stored("confirm-t1"), "confirm").value();
+  EXPECT_LT(itself.open_seq, confirm.open_seq);
+  EXPECT_EQ(ledger::fact(confirm.machine, "gpu idle temperature C"), "30");
+  EXPECT_EQ(ledger::fact(confirm.machine, "gpu cool-down"), "reached in 0 s");
+  EXPECT_EQ(ledger::fact(itself.machine, "gpu cool-down"), "") << "only confirming rounds wait";
+}
+
 /// What the referee measures of a GPU by itself: its copy in every round, its memory's rates before and after them.
 TEST_F(WorkerTask, AGpuCampaignHasItsAnchorAndItsRates) {
   write_task("", "device = \"gpu\"\nwaive = \"a test\"\n");
