@@ -163,6 +163,7 @@ class Climb {
   std::optional<std::pair<std::string, ledger::PairsArtifact>> stored_nomination(
       const Work& work, const std::vector<tune::Contender>& arms) const;
   std::string subject_hash(const Work& work) const;
+  std::string entry_tune(const Work& work) const;
 
   ClimbOptions options_;
   const Context& context_;
@@ -178,6 +179,7 @@ class Climb {
   bool again_ = false;            ///< every variant was measured before: those that do not pass are measured anew
   bool beyond_ = false;           ///< every variant passes: a new candidate must be better than the one that is there
   std::set<std::string> retune_;  ///< and these are tuned anew: more pairs would not help them
+  bool by_entry_ = false;         ///< the tune that the goal's entry names goes before newer ones
   bool keep_nomination_ = false;  ///< a nomination of this run that has every arm is good enough for whom to confirm
   std::optional<bench::GpuPool> pool_;
   std::set<std::string> calibrated_;  ///< devices of which this command has made an A/A record

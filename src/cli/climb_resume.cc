@@ -11,8 +11,29 @@ std::string Climb::subject_hash(const Work& work) const {
   return ledger::candidate_subject(work.candidate.arm.source_sha256, work.candidate.arm.config);
 }
 
+/// The tune that the goal's entry of the variant rests on; empty without one, or where another is no better than it.
+std::string Climb::entry_tune(const Work& work) const {
+  const Result<ledger::Goal> goal = contract::read_goal(options_.artifacts);
+  if (!by_entry_ || !goal.ok()) return "";
+  for (const ledger::GoalShape& shape : goal.value().shapes) {
+    if (shape.name != work.variant->name) continue;
+    for (auto id = shape.evidence.rbegin(); id != shape.evidence.rend(); ++id) {
+      const Result<std::string> text = ledger::read_object(options_.artifacts, *id);
+      const Result<ledger::PairsArtifact> pairs =
+          text.ok() ? ledger::parse_pairs(text.value(), *id) : Result<ledger::PairsArtifact>(text.error());
+      if (!pairs.ok()) continue;
+      for (const ledger::Arm& arm : pairs.value().arms) {
+        if (arm.role == ledger::Role::candidate && !arm.tune.empty()) return arm.tune;
+      }
+    }
+  }
+  return "";
+}
+
 std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_tune(const Work& work) const {
   if (retune_.contains(work.variant->name)) return std::nullopt;
+  const std::string entry = entry_tune(work);
+  std::optional<std::pair<std::string, ledger::TuneRecord>> newest;
   const auto& lines = store_->view().lines;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
@@ -26,9 +47,11 @@ std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_tune(con
     // Another compiler or kernel might find another winner: such a tune does not speak for them.
     if (record.value().compiler_sha256 != program_sha256_) continue;
     if (record.value().kernel_sha256 != work.subject.kernel_sha256) continue;
-    return std::make_pair(line->object, std::move(record).value());
+    const bool wanted = entry.empty() || line->object == entry;
+    if (wanted || !newest) newest = std::make_pair(line->object, std::move(record).value());
+    if (wanted) break;
   }
-  return std::nullopt;
+  return newest;
 }
 
 std::optional<std::pair<std::string, ledger::PairsArtifact>> Climb::stored_pairs(const Work& work,

@@ -157,6 +157,8 @@ void Climb::plan_for_workers(const Work& work, tune::CampaignPlan* plan) {
 /// The newest record of an arm's config in this run that is of the same recipe and kernel, or nothing.
 std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_config(const Work& work,
                                                                                const tune::Contender& arm) const {
+  const std::string entry = arm.arm.role == ledger::Role::candidate ? entry_tune(work) : "";
+  std::optional<std::pair<std::string, ledger::TuneRecord>> newest;
   const auto& lines = store_->view().lines;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (line->kind != "object" || line->run != goal_.run || line->variant != work.variant->name) continue;
@@ -171,9 +173,11 @@ std::optional<std::pair<std::string, ledger::TuneRecord>> Climb::stored_config(c
         r.winner_source_sha256 != arm.arm.source_sha256) {
       continue;
     }
-    return std::make_pair(line->object, std::move(record).value());
+    const bool wanted = entry.empty() || line->object == entry;
+    if (wanted || !newest) newest = std::make_pair(line->object, std::move(record).value());
+    if (wanted) break;
   }
-  return std::nullopt;
+  return newest;
 }
 
 /// Asks a worker in a process of its own for its config, and keeps the answer, good or bad, as a record of this run.

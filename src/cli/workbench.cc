@@ -70,6 +70,8 @@ std::string Workbench::folder(const std::string& purpose) const {
 }
 
 std::optional<std::pair<std::string, ledger::TuneRecord>> Workbench::newest_tune(int skip) const {
+  std::vector<std::pair<std::string, ledger::TuneRecord>> found;
+  const std::string entry = entry_tune(work_);
   const auto& lines = store_->view().lines;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     if (line->kind != "object" || line->run != goal_.run || line->variant != work_.variant->name) continue;
@@ -79,10 +81,13 @@ std::optional<std::pair<std::string, ledger::TuneRecord>> Workbench::newest_tune
     if (!kind.ok() || kind.value() != "tune") continue;
     Result<ledger::TuneRecord> record = ledger::parse_tune(text.value(), line->name);
     if (!record.ok() || record.value().variant_hash != work_.variant->hash) continue;
-    if (record.value().arm != (by_worker() ? task_.candidate->name : kOwnCandidate) || skip-- > 0) continue;
-    return std::make_pair(line->object, std::move(record).value());
+    if (record.value().arm != (by_worker() ? task_.candidate->name : kOwnCandidate)) continue;
+    found.emplace_back(line->object, std::move(record).value());
   }
-  return std::nullopt;
+  // the winner that the goal's entry rests on goes before newer ones that did not get there
+  std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return one.first == entry; });
+  if (static_cast<size_t>(skip) >= found.size()) return std::nullopt;
+  return std::move(found[static_cast<size_t>(skip)]);
 }
 
 Result<knob::Config> Workbench::defaults() const {
@@ -224,6 +229,7 @@ Result<ledger::VariantVerdict> Workbench::confirm_candidate() {
   again_ = true;
   const std::vector<tune::Contender> best = HC_TRY(rivals(work_));
   HC_TRY(Climb::confirm(work_, best));
+  look_at_thin_win(work_, best);
   return contract::update_shape(*store_, work_.variant->name, work_.evidence);
 }
 

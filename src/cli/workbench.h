@@ -47,7 +47,7 @@ inline constexpr const char* kHandEdited = "hand-edited";
 /// One goal with one variant (all of them for first_numbers) in the hand.
 class Workbench : protected Climb {
  public:
-  Workbench(ClimbOptions options, const Context& context) : Climb(std::move(options), context) {}
+  Workbench(ClimbOptions options, const Context& context) : Climb(std::move(options), context) { by_entry_ = true; }
 
   /// Creates the goal if there is none, and gives every variant without numbers its first: cold tune, check, nominated
   /// baselines. The number of variants that got none.
@@ -92,7 +92,8 @@ class Workbench : protected Climb {
 
   /// A config of the variant built as today's compiler makes it: the one given, or the stored winner.
   Result<tune::Built> built(const std::optional<knob::Config>& config);
-  /// The winner of the newest tune of the variant in this run, of whatever compiler, or nothing; `skip` newer ones.
+  /// The stored winner of the variant, of whatever compiler, or nothing: the tune that the goal's entry rests on, then
+  /// the newest ones of this run; `skip` passes over so many.
   std::optional<std::pair<std::string, ledger::TuneRecord>> newest_tune(int skip) const;
   /// Defaults of the variant's knobs.
   Result<knob::Config> defaults() const;

@@ -221,6 +221,33 @@ TEST_F(WholeWay, VerifyConfirmsTheStoredWinnerAndPoolsARepeat) {
   EXPECT_EQ(tune_ids().size(), 1u) << "verify tunes nothing";
 }
 
+/// As `climb --beyond` leaves it when the new winner is no better: the newest tune is not the entry's.
+TEST_F(WholeWay, VerifyTakesTheTuneThatTheGoalsEntryNames) {
+  const std::string entry = tune_ids().back();
+  ledger::TuneRecord later = tune_of(entry);
+  const std::string winner = later.winner;
+  for (const ledger::Candidate& c : later.candidates) {
+    if (c.outcome == ledger::Outcome::ok && c.config != winner) later.winner = c.config;
+  }
+  later.seed += 1;
+  {
+    ledger::Store store = ledger::Store::open(path("artifacts"), path("anchor.json")).value();
+    ASSERT_TRUE(store.put(later.run, later.name, ledger::to_json(later), "t1", -1).ok());
+  }
+  ASSERT_EQ(tune_ids().size(), 2u);
+  ASSERT_NE(tune_ids().back(), entry);
+  EXPECT_EQ(open("look")->newest_tune(0)->first, entry);
+  EXPECT_EQ(open("look")->newest_tune(1)->first, tune_ids().back());
+  EXPECT_FALSE(open("look")->newest_tune(2).has_value());
+  const Result<ledger::VariantVerdict> verdict = open("verify t1")->verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  const ledger::PairsArtifact artifact = newest_pairs();
+  EXPECT_EQ(artifact.purpose, ledger::Purpose::confirm);
+  EXPECT_EQ(artifact.arms[0].tune, entry);
+  EXPECT_EQ(tune_ids().size(), 2u) << "verify tunes nothing";
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
 TEST_F(WholeWay, VerifyRefusesAWinnerOfAnotherKernel) {
   write("k.py", std::string(kKernel) + "\n# edited since\n");
   const Result<ledger::VariantVerdict> verified = open("verify t1")->verify();

@@ -301,6 +301,25 @@ TEST_F(WorkerTask, AFailedTuneIsARowWithItsError) {
   }
 }
 
+/// As `climb --beyond` leaves it when the worker's new config is no better.
+TEST_F(WorkerTask, VerifyTakesTheConfigOfTheGoalsEntry) {
+  write_task("tune_seconds = 0\n");
+  ASSERT_EQ(start(options("start")), 0);
+  const ledger::TuneRecord entry = ledger::parse_tune(stored("tune-t1"), "tune").value();
+  ledger::TuneRecord later = entry;
+  later.winner = "{\"pieces\":3}";
+  ASSERT_NE(later.winner, entry.winner);
+  {
+    ledger::Store store = ledger::Store::open(path("artifacts"), path("anchor.json")).value();
+    ASSERT_TRUE(store.put(later.run, later.name, ledger::to_json(later), "t1", -1).ok());
+  }
+  const Result<ledger::VariantVerdict> verdict = verify();
+  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+  const ledger::PairsArtifact confirmed = ledger::parse_pairs(stored("confirm-t1"), "pairs").value();
+  EXPECT_EQ(confirmed.arms[0].config, entry.winner);
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
 TEST_F(WorkerTask, WrongOutputsAreFoundByTheOracle) {
   write_task("fail = \"wrong\"\n");
   EXPECT_EQ(start(options("start")), 1);
