@@ -8,6 +8,7 @@
 #include "base/subprocess.h"
 #include "bench/lock.h"
 #include "cli/climb.h"
+#include "cli/rivals.h"
 #include "cli/worker_arm.h"
 #include "ledger/judge.h"
 #include "ledger/statistics.h"
@@ -16,7 +17,6 @@
 namespace hc::cli {
 namespace {
 
-constexpr double kNearBest = 1.02;
 constexpr int kCeilingPairs = 3;
 constexpr double kLockWait = 1800;
 constexpr int64_t kCheckSamples = 4096;
@@ -26,17 +26,6 @@ constexpr int64_t kBlockLaunches = 200;  ///< each is preceded by an eviction th
 uint64_t variant_seed(uint64_t seed, const std::string& variant) {
   const std::string hash = sha256_hex(fmt::format("{} {}", seed, variant));
   return std::stoull(hash.substr(0, 12), nullptr, 16);
-}
-
-/// Of the arms behind the candidate, the best and those within a little of it; names that were changed do not compete.
-std::vector<tune::Contender> nearest_rivals(const std::vector<tune::Contender>& arms,
-                                            const std::vector<std::string>& names, const std::vector<double>& seconds) {
-  const double best = *std::min_element(seconds.begin() + 1, seconds.end());
-  std::vector<tune::Contender> out;
-  for (size_t i = 1; i < arms.size(); ++i) {
-    if (arms[i].arm.name == names[i] && seconds[i] <= best * kNearBest) out.push_back(arms[i]);
-  }
-  return out;
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
