@@ -28,6 +28,7 @@ class KernelWay : public Way {
   Status load(const Device& device, const std::string& cubin, const std::vector<KernelLaunch>& launches,
               int64_t scratch_bytes) {
     if (scratch_bytes > 0) scratch_ = HC_TRY(Memory::take(device, scratch_bytes));
+    cubin_ = cubin;
     HC_TRY(cuda_status("cuModuleLoadData", cu_.cuModuleLoadData(&module_, cubin.data())));
     for (const KernelLaunch& launch : launches) {
       Ready ready{launch, nullptr, {}};
@@ -45,6 +46,8 @@ class KernelWay : public Way {
     }
     return success();
   }
+
+  const std::string* cubin() const override { return &cubin_; }
 
   int launch(bench::CuStream stream) override {
     for (Ready& r : ready_) {
@@ -93,6 +96,7 @@ class KernelWay : public Way {
   const Tensors& tensors_;
   Memory scratch_;
   bench::CuModule module_ = nullptr;
+  std::string cubin_;
   std::vector<Ready> ready_;
 };
 

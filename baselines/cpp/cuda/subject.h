@@ -35,6 +35,8 @@ class Subject {
   /// Those of the last launch.
   const Tensors& tensors() const { return tensors_; }
   const Ways& ways() const { return ways_; }
+  /// The way that runs.
+  const Way& way() const { return *ways_.list[best_]; }
   const Json& config() const { return ways_.list[best_]->config(); }
   /// How the way was chosen: how many were tried, with the seconds of the best.
   const Json& search() const { return search_; }

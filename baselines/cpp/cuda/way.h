@@ -36,6 +36,8 @@ class Way {
   virtual int launch(bench::CuStream stream) = 0;
   /// What tells it from the other ways, and pins it.
   const Json& config() const { return config_; }
+  /// The machine code that it launches, or nothing where a library keeps its own.
+  virtual const std::string* cubin() const { return nullptr; }
 
  protected:
   Json config_;

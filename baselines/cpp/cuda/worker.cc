@@ -141,11 +141,9 @@ Result<Json> Worker::hello(const Json& request) {
           {{"implementation", name}, {"reason", version.error().message}, {"help", version.error().help}});
     }
   }
-  return Json{{"protocol", bench::kProtocolVersion},
-              {"worker", kWorkerName},
-              {"backend", "cuda"},
-              {"offers", std::move(offers)},
-              {"missing", std::move(missing)}};
+  return Json{
+      {"protocol", bench::kProtocolVersion}, {"worker", kWorkerName},        {"backend", "cuda"}, {"can", {"listing"}},
+      {"offers", std::move(offers)},         {"missing", std::move(missing)}};
 }
 
 Result<Json> Worker::prepare(const Json& json) {
@@ -258,6 +256,24 @@ Result<Json> Worker::time(const Json& json) {
   return reply;
 }
 
+/// The cubin of the kernel that runs. NVRTC is asked for machine code alone, so there is no PTX.
+Result<Json> Worker::listing(const Json& json) {
+  const bench::ListingRequest request = HC_TRY(bench::listing_request_from_json(json));
+  Subject* const target = HC_TRY(subject(request.slot));
+  bench::ListingReply reply;
+  const std::string* cubin = target->way().cubin();
+  if (cubin) {
+    const std::string path = join_path(request.out_dir, "kernel.cubin");
+    const std::string why = write_file_atomic(path, *cubin);
+    if (!why.empty()) return Diagnostic{.code = Code::file_error, .message = "the cubin cannot be written: " + why};
+    reply.files = {{"cubin", "kernel", path}};
+    reply.missing = "its PTX: the kernel is compiled to machine code in one step";
+  } else {
+    reply.missing = "its machine code: " + target->ways().library + " keeps its kernels to itself";
+  }
+  return bench::to_json(reply);
+}
+
 Result<Json> Worker::device_facts() {
   HC_TRY(open());
   HillclimbTimerDeviceState state{};
@@ -275,6 +291,7 @@ Result<Json> Worker::dispatch(const std::string& op, const Json& request) {
   if (op == "prepare") return prepare(request);
   if (op == "check") return check(request);
   if (op == "time") return time(request);
+  if (op == "listing") return listing(request);
   if (op == "device") return device_facts();
   if (op == "drop") {
     std::string slot = "main";
@@ -284,41 +301,7 @@ Result<Json> Worker::dispatch(const std::string& op, const Json& request) {
     slots_.erase(slot);
     return Json::object();
   }
-  return refusal("`" + op + "` is none of hello, prepare, check, time, device, drop and bye");
-}
-
-Json Worker::answer(const std::string& line) {
-  const std::optional<Json> request = parse_json(line);
-  const auto failed = [](const std::string& op, const Diagnostic& why) {
-    Json reply{{"ok", false}, {"op", op}, {"code", std::string(diag::code_slug(why.code))}, {"message", why.message}};
-    if (!why.help.empty()) reply["help"] = why.help;
-    return reply;
-  };
-  if (!request || !request->is_object()) return failed("", refusal("the request is not a JSON object"));
-  std::string op;
-  bench::JsonReader reader(*request);
-  reader.required("op", &op);
-  const Result<diag::Unit> named = reader.finish(diag::Unit{});
-  if (!named.ok()) return failed(op, named.error());
-  const Result<Json> body = dispatch(op, *request);
-  if (!body.ok()) return failed(op, body.error());
-  Json reply{{"ok", true}, {"op", op}};
-  reply.update(body.value());
-  return reply;
-}
-
-int serve(Worker& worker) {
-  // Replies go to a private copy of standard output: what a library prints lands in standard error.
-  const int descriptor = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
-  if (descriptor < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 70;
-  FILE* replies = ::fdopen(descriptor, "w");
-  if (!replies) return 70;
-  for (std::string line; !worker.done() && std::getline(std::cin, line);) {
-    if (line.empty()) continue;
-    const std::string text = worker.answer(line).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    if (std::fputs(text.c_str(), replies) < 0 || std::fflush(replies) != 0) return 70;
-  }
-  return 0;
+  return refusal("`" + op + "` is none of hello, prepare, check, time, listing, device, drop and bye");
 }
 
 }  // namespace hc::baselines

@@ -23,6 +23,7 @@ class Worker {
   Result<Json> check(const Json& request);
   Result<Json> check_ways(Subject& target) const;
   Result<Json> time(const Json& request);
+  Result<Json> listing(const Json& request);
   Result<Json> device_facts();
   Result<Subject*> subject(const std::string& slot);
   Status open();

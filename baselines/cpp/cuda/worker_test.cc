@@ -188,6 +188,54 @@ TEST(CudaWorker, launches_in_a_row_go_over_copies_that_exceed_twice_the_l2) {
   EXPECT_NE(replies[10].value("message", "").find("need 65537 copies"), std::string::npos) << replies[10];
 }
 
+TEST(CudaWorker, the_cubin_that_runs_is_listed) {
+  const std::string folder = make_temp_folder("listing");
+  const Json list{{"op", "listing"}, {"out_dir", folder}};
+  const std::vector<Json> replies = talk({kHello,
+                                          list,
+                                          {{"op", "prepare"},
+                                           {"implementation", "cubin"},
+                                           {"operation", "copy"},
+                                           {"args", {"f32[1000]"}},
+                                           {"manifest", stand_in_kernel("copy")}},
+                                          list,
+                                          {{"op", "prepare"},
+                                           {"implementation", "memcpy"},
+                                           {"operation", "copy"},
+                                           {"args", {"f32[1000]"}}},
+                                          list,
+                                          kBye},
+                                         true);
+  EXPECT_EQ(replies[0]["can"], Json({"listing"}));
+  EXPECT_EQ(replies[1]["ok"], false);
+  const Result<bench::ListingReply> listed = bench::listing_reply_from_json(replies[3]);
+  ASSERT_TRUE(listed.ok()) << listed.error().message;
+  ASSERT_EQ(listed.value().files.size(), 1u);
+  EXPECT_EQ(read_file(listed.value().files[0].path), "none") << "what the stand-in kernel was saved as";
+  EXPECT_NE(listed.value().missing.find("PTX"), std::string::npos);
+  EXPECT_TRUE(replies[5]["files"].empty());
+  EXPECT_NE(replies[5].value("missing", ""), "");
+}
+
+TEST(CudaWorker, preheating_ends_when_the_device_is_steady_and_says_so) {
+  const Json prepare{{"op", "prepare"},
+                     {"implementation", "cubin"},
+                     {"operation", "copy"},
+                     {"args", {"f32[1000]"}},
+                     {"manifest", stand_in_kernel("copy")}};
+  Json time{{"op", "time"}, {"blocks", 1}, {"min_block_s", 0.0005}};
+  Json warm = time, brief = time;
+  warm["preheat_s"] = 20;  // the stand-in's clock never moves
+  brief["preheat_s"] = 0.6;
+  const std::vector<Json> replies = talk({kHello, prepare, time, warm, brief, kBye}, true);
+  EXPECT_FALSE(replies[2].contains("preheat"));
+  ASSERT_TRUE(replies[3].contains("preheat")) << replies[3];
+  EXPECT_EQ(replies[3]["preheat"]["steady"], true);
+  EXPECT_GE(replies[3]["preheat"]["seconds"].get<double>(), 1.5) << "three windows";
+  EXPECT_LT(replies[3]["preheat"]["seconds"].get<double>(), 10);
+  EXPECT_EQ(replies[4]["preheat"]["steady"], false) << "two windows prove nothing";
+}
+
 TEST(CudaWorker, every_algorithm_of_cublaslt_is_tried_and_one_can_be_pinned) {
   const auto prepare = [](const char* operation, const char* b, const Json& options) {
     return Json{{"op", "prepare"},
