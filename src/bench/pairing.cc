@@ -134,7 +134,7 @@ void Campaign::look_at_files(const Arm& arm, ArmRun* run) {
   }
 }
 
-/// Hashes what the worker loaded. A module that changed since an earlier process of the arm, or that may not be measured
+/// Hashes what the worker loaded. A module that changed since an earlier process of the arm, or that may not be loaded
 /// at all, voids the round.
 bool Campaign::look_at_modules(int number, ArmRun* run) {
   for (const std::string& path : run->prepared.modules) {
