@@ -360,39 +360,6 @@ TEST_F(WorkerTask, AWrongBaselineIsLeftOutWithItsReason) {
   EXPECT_NE(verdict.value().verdict, ledger::Verdict::pass) << "a rival that was not measured may be the best one";
 }
 
-TEST_F(WorkerTask, ABaselineThatIsNotHereIsARowWithItsReasonAndNoRival) {
-  const std::string gone = "[[baseline]]\nname = \"gone\"\nworker = [\"no-such-program-anywhere\"]\n";
-  const std::string blas =
-      "[[baseline]]\nname = \"blas\"\nworker = \"openblas\"\noperation = \"sum\"\nlibrary = "
-      "\"/nowhere/libopenblas.so.0\"\n";
-  write_task("", "", gone + blas);
-  ASSERT_EQ(start(options("start")), 0);
-  for (const auto& [name, words] : {std::pair{"gone", "no-such-program-anywhere"}, {"blas", "libopenblas0"}}) {
-    const ledger::TuneRecord record = ledger::parse_tune(stored(fmt::format("config-t1-{}", name)), name).value();
-    EXPECT_EQ(record.candidates.at(0).outcome, ledger::Outcome::refused);
-    EXPECT_NE(record.candidates.at(0).reason.find(words), std::string::npos) << record.candidates.at(0).reason;
-  }
-  const Result<ledger::VariantVerdict> verdict = verify();
-  ASSERT_TRUE(verdict.ok()) << verdict.error().message;
-  EXPECT_EQ(verdict.value().best_baseline, "double");
-  for (const char* name : {"gone", "blas"}) {
-    EXPECT_EQ(verdict.value().reason.find(name), std::string::npos) << verdict.value().reason;
-  }
-
-  // where none of the baselines is there, nothing is begun
-  std::string task = read_file(path("tiny.toml")).value_or("");
-  const size_t first = task.find("[[baseline]]\nname = \"double\"");
-  task.erase(first, task.find("[[baseline]]\nname = \"gone\"") - first);
-  task.erase(task.find("[[baseline]]\nname = \"blas\""), blas.size());
-  ASSERT_EQ(write_file_atomic(path("tiny.toml"), task), "");
-  ClimbOptions fresh = options("start");
-  fresh.fresh = true;
-  Workbench bench(fresh, context_);
-  const Result<int> without = bench.first_numbers();
-  ASSERT_FALSE(without.ok());
-  EXPECT_NE(without.error().message.find("gone cannot start"), std::string::npos) << without.error().message;
-}
-
 TEST_F(WorkerTask, AnUnreadableKernelIsHeldAgainstTheFirstBaseline) {
   ASSERT_EQ(write_file_atomic(path("k.py"), "def softmax(x):\n    return launch_my_cuda(x)\n"), "");
   write_task("", "", "", "k.py:softmax");
