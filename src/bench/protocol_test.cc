@@ -112,6 +112,23 @@ TEST(Protocol, TheDevicesStateStandsBesideTheReading) {
   EXPECT_EQ(ledger::fact(artifact.pairs[0].readings[1].facts, "sm mhz"), "") << "the other arm said nothing";
 }
 
+TEST(Protocol, WhatPreheatingGaveStandsBesideTheReading) {
+  TimeReply reply;
+  reply.blocks = run_of({{}}).timed.blocks;
+  EXPECT_FALSE(to_json(reply).contains("preheat"));
+  reply.preheat = {2.5, true, 1965.5, 52, 610};
+  const Result<TimeReply> again = time_reply_from_json(to_json(reply));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  PairRecord pair;
+  pair.runs = {run_of({{}})};
+  pair.runs[0].timed = again.value();
+  ledger::PairsArtifact artifact;
+  append_pair(pair, {arm_of("a")}, &artifact);
+  const ledger::Facts& facts = artifact.pairs.at(0).readings.at(0).facts;
+  EXPECT_EQ(ledger::fact(facts, "preheat s"), "2.5");
+  EXPECT_EQ(ledger::fact(facts, "after preheat"), "steady, 1965.5 MHz, 52 C, 610 W");
+}
+
 TEST(Protocol, TheModeStandsBesideEachReading) {
   PairRecord pair;
   pair.runs = {run_of({{}}), run_of({{}})};

@@ -187,6 +187,7 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   }
   const std::vector<tune::Contender> best = HC_TRY(rivals(work));
   HC_TRY(confirm_past_slow_modes(work, best));
+  look_at_thin_win(work, best);
   measure_ceiling(work);
   if (beyond_ && !better_than_before(work)) {
     progress_.line(fmt::format("{}  no better than before: the entry stays", work.label));

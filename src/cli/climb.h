@@ -113,8 +113,10 @@ class Climb {
   // climb_mode.cc: single launches, and launches in a row
   Status agree_on_mode() const;
   bool in_a_row() const { return lock_.back_to_back || beside_; }
+  double preheat_seconds(const Work& work, ledger::Purpose purpose) const;
   std::string nomination_name(const Work& work) const;
   Result<std::string> measure_beside(Work& work, const std::vector<tune::Contender>& arms);
+  void look_at_thin_win(Work& work, const std::vector<tune::Contender>& rivals);
   // climb_journal.cc: rounds of measurements that did not come to their end
   Status keep_unfinished(const std::string& journal, const std::string& prefix, const std::string& rule,
                          const std::string& why);

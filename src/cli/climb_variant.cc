@@ -41,6 +41,7 @@ tune::CampaignPlan Climb::campaign_plan(const Work& work, ledger::Purpose purpos
   plan.time.min_block_s = task_.effort.block_seconds;
   plan.time.mode = in_a_row() ? bench::Mode::back_to_back : bench::Mode::single;
   plan.time.max_launches = in_a_row() ? 0 : kBlockLaunches;
+  plan.time.preheat_s = preheat_seconds(work, purpose);
   plan.canary = options_.canary;
   plan.read_rate = !work.lease;  // the processor's memory and caches say nothing of a GPU
   plan.on_pair = [this, label = work.label, what, pairs](int done) {

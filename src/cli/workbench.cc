@@ -347,6 +347,7 @@ int print_verdict(const ledger::VariantVerdict& verdict) {
                b.comparison.ratio, b.comparison.lcb, b.comparison.ucb, b.comparison.pairs, b.seconds * 1e3,
                verdict.candidate_seconds * 1e3);
   }
+  if (!verdict.calibration.device.empty()) fmt::print("      A/A: {}\n", ledger::calibration_text(verdict.calibration));
   if (verdict.verdict == ledger::Verdict::pass) return ledger::kExitMet;
   return verdict.verdict == ledger::Verdict::fail ? ledger::kExitUnmet : ledger::kExitUndecided;
 }

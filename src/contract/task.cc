@@ -141,6 +141,7 @@ class TaskBuilder {
     e.block_seconds = in_.number(*t, "block_seconds", e.block_seconds, 1e-6, 60);
     e.threads = static_cast<int>(in_.integer(*t, "threads", e.threads, 0, 4096));
     e.seed = static_cast<uint64_t>(in_.integer(*t, "seed", 0, 0, INT64_MAX));
+    e.preheat_seconds = in_.number(*t, "preheat_seconds", e.preheat_seconds, 0, 120);
     if (const toml::node* row = t->get("back_to_back")) {
       e.back_to_back = row->value<bool>().value_or(false);
       if (!row->is_boolean()) in_.fail(in_.span(*row), "`back_to_back` is true or false");

@@ -64,6 +64,7 @@ struct TaskEffort {
   double block_seconds = 0.005;  ///< least length of a block
   int threads = 0;               ///< CPU backend: 0 = all of this process's
   uint64_t seed = 0;             ///< 0 = a fresh one
+  double preheat_seconds = 4;    ///< on a GPU, each process of a confirming run: most until it is steady; 0: none
   bool back_to_back = false;     ///< time launches in a row over rotated inputs instead of single ones
 };
 

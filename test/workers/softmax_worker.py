@@ -179,17 +179,6 @@ def listing(request):
     return {"files": files, "missing": "" if files else "nothing: it is written in Python by hand"}
 
 
-def row(min_block_s, copies):
-    """One reading round launches in a row, over copies of input and output in turn."""
-    start, begin, launches = time.monotonic(), time.perf_counter(), 0
-    while launches == 0 or time.perf_counter() - begin < min_block_s:
-        state["x"], state["out"] = copies[launches % len(copies)]
-        launch()
-        launches += 1
-    seconds = (time.perf_counter() - begin) / launches
-    return {"seconds": [seconds], "launches": launches, "mid_monotonic_s": (start + time.monotonic()) / 2}
-
-
 def answer(op, request):
     if op == "hello":
         can = [] if "--mute" in sys.argv else ["listing", "source"]
@@ -205,8 +194,9 @@ def answer(op, request):
         blocks = [row(request.get("min_block_s", 0.005), copies) for _ in range(request.get("blocks", 5))]
         return {"clock": "perf_counter", "mode": "back_to_back", "threads": 1, "flush_bytes": 0, "copies": 2, "blocks": blocks}
     if op == "time":
+        heat = {"preheat": {"seconds": 0.01, "steady": True}} if request.get("preheat_s") else {}
         blocks = [block(request.get("min_block_s", 0.005)) for _ in range(request.get("blocks", 5))]
-        return {"clock": "perf_counter", "threads": 1, "flush_bytes": 0, "blocks": blocks}
+        return {"clock": "perf_counter", "threads": 1, "flush_bytes": 0, "blocks": blocks, **heat}
     return {}
 
 

@@ -24,6 +24,7 @@ class Refused(Exception):
         self.fix = fix
 
 
+PREHEAT_WINDOW_S = 0.5  # three successive ones have to agree, as in src/bench/preheat.h
 MOST_COPIES = 4096  # of inputs and outputs: more cost more to prepare than to measure
 
 
@@ -209,8 +210,10 @@ class Worker:
         flush = int(request.get("flush_bytes", -1))
         with torch.no_grad():
             turns = Turns(self.rotate(request, flush if flush >= 0 else self.timer.cache_bytes())) if rotates else None
+            launch = turns.launch if rotates else subject.launch
+            heat = self.preheat(launch, float(request.get("preheat_s", 0)))
             reply = self.timer.run(
-                turns.launch if rotates else subject.launch,
+                launch,
                 torch.cuda.current_stream().cuda_stream if self.kind == "cuda" else torch.get_num_threads(),
                 blocks=int(request.get("blocks", 5)),
                 min_block_s=float(request.get("min_block_s", 0.005)),
@@ -222,7 +225,18 @@ class Worker:
         if rotates:  # what the last launch left is what a check looks at
             self.subjects[request.get("slot", "main")] = (turns.copies[turns.at][0], prepared, turns.copies[turns.at][1])
             reply["copies"] = len(turns.copies)
-        return reply
+        return {**reply, **heat}
+
+    def preheat(self, launch, most_s):
+        """Launches until the GPU is steady, for at most so many seconds; what came of it. Nothing on a CPU."""
+        import torch
+
+        if self.kind != "cuda" or not most_s > 0:
+            return {}
+        begin = time.monotonic()
+        state = self.timer.preheat(launch, torch.cuda.current_stream().cuda_stream, window_s=PREHEAT_WINDOW_S, max_s=most_s)
+        kept = {name: state[name] for name in ("steady", "sm_mhz_clock", "temperature_c", "power_w")}
+        return {"preheat": {"seconds": time.monotonic() - begin, **kept}}
 
     def rotate(self, request, cache_bytes):
         """Subjects and arguments, copies of the prepared ones, which together exceed `cache_bytes`."""

@@ -236,10 +236,11 @@ class CudaTimer(Timer):
     def preheat(self, launch, stream=0, min_s=0.0, window_s=1.0, max_s=20.0):
         """Launches until the device is steady; the last state, and whether it was."""
         state, steady = DeviceState(), ctypes.c_int32()
+        callback = self._callback(launch)  # has to live as long as the call
         self._check(
             self.library.hillclimb_timer_cuda_preheat(
                 self.handle,
-                self._callback(launch),
+                callback,
                 None,
                 ctypes.c_void_p(stream),
                 ctypes.c_double(min_s),
