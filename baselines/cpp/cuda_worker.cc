@@ -30,5 +30,5 @@ int main(int argc, char** argv) {
     }
   }
   hc::baselines::Worker worker(hc::baselines::Places(folders), cache);
-  return hc::baselines::serve(worker);
+  return hc::bench::serve(worker);
 }

@@ -1,11 +1,8 @@
 // Our worker: one request per line in, one reply per line out, until bye.
-#include <fcntl.h>
 #include <omp.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -13,6 +10,7 @@
 #include "base/numeric.h"
 #include "bench/json_reader.h"
 #include "bench/rotation.h"
+#include "bench/serve.h"
 #include "bench/subject.h"
 #include "bench/timer.h"
 
@@ -65,23 +63,16 @@ struct Turns {
   }
 };
 
-class Server {
- public:
-  /// The reply to one request line.
-  Json answer(const std::string& line);
-  bool done() const { return done_; }
-
+class Server : public Service {
  private:
-  Result<Json> dispatch(const std::string& op, const Json& request);
-  Result<Json> hello(const Json& request);
+  Result<Json> dispatch(const std::string& op, const Json& request) override;
+  Result<Json> hello(const Json& request) override;
   Result<Json> prepare(const Json& request);
   Result<Json> check(const Json& request);
   Result<Json> time(const Json& request);
   Result<Slot*> slot(const std::string& name);
   InputCache inputs_;
   std::map<std::string, Slot> slots_;
-  bool greeted_ = false;
-  bool done_ = false;
 };
 
 Diagnostic refusal(std::string message) {
@@ -90,18 +81,11 @@ Diagnostic refusal(std::string message) {
 
 Result<Json> Server::hello(const Json& request) {
   JsonReader reader(request);
-  int protocol = 0;
   bool discover = false;
   std::vector<std::string> libraries;
-  reader.required("protocol", &protocol);
   reader.optional("discover", &discover);
   reader.optional("libraries", &libraries);
   HC_TRY(reader.finish(diag::Unit{}));
-  if (protocol != kProtocolVersion) {
-    return refusal("this worker speaks protocol " + std::to_string(kProtocolVersion) + ", and was asked for " +
-                   std::to_string(protocol));
-  }
-  greeted_ = true;
   HelloReply reply{kProtocolVersion, kWorkerName, "cpu", {}};
   for (const char* name : {"artifact", "copy", "memcpy", "canary"}) reply.offers.push_back({name, "", "1"});
   if (discover) {
@@ -211,63 +195,17 @@ Result<Json> Server::time(const Json& json) {
 }
 
 Result<Json> Server::dispatch(const std::string& op, const Json& request) {
-  if (op == "hello") return hello(request);
-  if (op == "bye") {
-    done_ = true;
-    return Json::object();
-  }
-  if (!greeted_) return refusal("say hello with the protocol's version before `" + op + "`");
   if (op == "prepare") return prepare(request);
   if (op == "check") return check(request);
   if (op == "time") return time(request);
   return refusal("`" + op + "` is none of hello, prepare, check, time and bye");
 }
 
-Json failed(const std::string& op, const Diagnostic& why) {
-  Json reply{{"ok", false}, {"op", op}, {"code", std::string(diag::code_slug(why.code))}, {"message", why.message}};
-  if (!why.help.empty()) reply["help"] = why.help;
-  return reply;
-}
-
-Json Server::answer(const std::string& line) {
-  const std::optional<Json> request = parse_json(line);
-  if (!request || !request->is_object()) return failed("", refusal("the request is not a JSON object"));
-  std::string op;
-  JsonReader reader(*request);
-  reader.required("op", &op);
-  const Result<diag::Unit> named = reader.finish(diag::Unit{});
-  if (!named.ok()) return failed(op, named.error());
-  const Result<Json> body = dispatch(op, *request);
-  if (!body.ok()) return failed(op, body.error());
-  Json reply{{"ok", true}, {"op", op}};
-  reply.update(body.value());
-  return reply;
-}
-
-bool write_line(int fd, std::string text) {
-  text += '\n';
-  size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) done += static_cast<size_t>(n);
-  }
-  return true;
-}
-
 }  // namespace
 
 int worker_main() {
-  // Replies go to a private copy of standard output: what a library prints lands in standard error.
-  const int replies = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
-  if (replies < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 70;
   Server server;
-  for (std::string line; !server.done() && std::getline(std::cin, line);) {
-    if (line.empty()) continue;
-    const Json reply = server.answer(line);
-    if (!write_line(replies, reply.dump(-1, ' ', false, Json::error_handler_t::replace))) return 70;
-  }
-  return 0;
+  return serve(server);
 }
 
 }  // namespace hc::bench

@@ -1,12 +1,8 @@
 // Requests to replies, and the loop over lines.
 #include "cuda/worker.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdio>
-#include <iostream>
 
 #include "base/files.h"
 #include "base/numeric.h"
@@ -115,17 +111,10 @@ Status Worker::open() {
 }
 
 Result<Json> Worker::hello(const Json& request) {
-  int protocol = 0;
   bool discover = false;
   bench::JsonReader reader(request);
-  reader.required("protocol", &protocol);
   reader.optional("discover", &discover);
   HC_TRY(reader.finish(diag::Unit{}));
-  if (protocol != bench::kProtocolVersion) {
-    return refusal("this worker speaks protocol " + std::to_string(bench::kProtocolVersion) + ", and was asked for " +
-                   std::to_string(protocol));
-  }
-  greeted_ = true;
   std::string driver_missing;
   bench::cuda_driver(&driver_missing);
   Json offers = Json::array(), missing = Json::array();
@@ -282,12 +271,6 @@ Result<Json> Worker::device_facts() {
 }
 
 Result<Json> Worker::dispatch(const std::string& op, const Json& request) {
-  if (op == "hello") return hello(request);
-  if (op == "bye") {
-    done_ = true;
-    return Json::object();
-  }
-  if (!greeted_) return refusal("say hello with the protocol's version before `" + op + "`");
   if (op == "prepare") return prepare(request);
   if (op == "check") return check(request);
   if (op == "time") return time(request);
@@ -302,40 +285,6 @@ Result<Json> Worker::dispatch(const std::string& op, const Json& request) {
     return Json::object();
   }
   return refusal("`" + op + "` is none of hello, prepare, check, time, listing, device, drop and bye");
-}
-
-Json Worker::answer(const std::string& line) {
-  const std::optional<Json> request = parse_json(line);
-  const auto failed = [](const std::string& op, const Diagnostic& why) {
-    Json reply{{"ok", false}, {"op", op}, {"code", std::string(diag::code_slug(why.code))}, {"message", why.message}};
-    if (!why.help.empty()) reply["help"] = why.help;
-    return reply;
-  };
-  if (!request || !request->is_object()) return failed("", refusal("the request is not a JSON object"));
-  std::string op;
-  bench::JsonReader reader(*request);
-  reader.required("op", &op);
-  const Result<diag::Unit> named = reader.finish(diag::Unit{});
-  if (!named.ok()) return failed(op, named.error());
-  const Result<Json> body = dispatch(op, *request);
-  if (!body.ok()) return failed(op, body.error());
-  Json reply{{"ok", true}, {"op", op}};
-  reply.update(body.value());
-  return reply;
-}
-
-int serve(Worker& worker) {
-  // Replies go to a private copy of standard output: what a library prints lands in standard error.
-  const int descriptor = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 10);
-  if (descriptor < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return 70;
-  FILE* replies = ::fdopen(descriptor, "w");
-  if (!replies) return 70;
-  for (std::string line; !worker.done() && std::getline(std::cin, line);) {
-    if (line.empty()) continue;
-    const std::string text = worker.answer(line).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-    if (std::fputs(text.c_str(), replies) < 0 || std::fflush(replies) != 0) return 70;
-  }
-  return 0;
 }
 
 }  // namespace hc::baselines

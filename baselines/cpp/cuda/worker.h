@@ -3,22 +3,19 @@
 
 #include <map>
 
+#include "bench/serve.h"
 #include "cuda/subject.h"
 
 namespace hc::baselines {
 
 /// Answers requests; opens the device at the first that needs it.
-class Worker {
+class Worker : public bench::Service {
  public:
   Worker(Places places, std::string cache) : places_(std::move(places)), cache_(std::move(cache)) {}
-  /// The reply to one request line.
-  Json answer(const std::string& line);
-  /// Whether `bye` was answered.
-  bool done() const { return done_; }
 
  private:
-  Result<Json> dispatch(const std::string& op, const Json& request);
-  Result<Json> hello(const Json& request);
+  Result<Json> dispatch(const std::string& op, const Json& request) override;
+  Result<Json> hello(const Json& request) override;
   Result<Json> prepare(const Json& request);
   Result<Json> check(const Json& request);
   Result<Json> check_ways(Subject& target) const;
@@ -31,11 +28,6 @@ class Worker {
   std::string cache_;
   std::unique_ptr<Device> device_;
   std::map<std::string, std::unique_ptr<Subject>> slots_;
-  bool greeted_ = false;
-  bool done_ = false;
 };
-
-/// Reads requests from standard input and answers on standard output until `bye` or the end; the exit status.
-int serve(Worker& worker);
 
 }  // namespace hc::baselines
