@@ -11,8 +11,9 @@ import pathlib
 import shlex
 import subprocess
 import sys
-import threading
 import time
+
+from worker_lines import exchange
 
 CASES = [
     *[("cuda-cpp", op, [f"{d}[{n}]"] * k) for d in ("f32", "f16", "bf16") for op, k in (("copy", 1), ("add", 2)) for n in (1, 1000, 1052675)],
@@ -51,17 +52,8 @@ class Worker:
 
     def ask(self, limit_s=90, **request):
         """The reply."""
-        killer = threading.Timer(limit_s, self.process.kill)
-        killer.start()
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except OSError:
-            line = ""
-        finally:
-            killer.cancel()
-        return json.loads(line) if line else {"ok": False, "code": "WorkerFailed", "message": "the worker died or hung"}
+        reply = exchange(self.process, request, limit_s)
+        return reply or {"ok": False, "code": "WorkerFailed", "message": "the worker died or hung"}
 
 
 def run_case(worker, implementation, operation, args, options):

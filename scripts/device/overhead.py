@@ -20,6 +20,8 @@ import sysconfig
 import threading
 import time
 
+from worker_lines import exchange
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"20us": 10 << 20, "100us": 52 << 20}  # f32 elements; a copy of n moves 8 n bytes, at about 4 TB/s
 SHORT = ["20us"]  # what the further rounds time
@@ -39,15 +41,7 @@ class Worker:
 
     def ask(self, limit_s=100, **request):
         """The reply, which must be a good one."""
-        killer = threading.Timer(limit_s, self.process.kill)
-        killer.start()
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        finally:
-            killer.cancel()
-        reply = json.loads(line) if line else {"ok": False, "message": "the worker died or hung"}
+        reply = exchange(self.process, request, limit_s) or {"ok": False, "message": "the worker died or hung"}
         if not reply["ok"]:
             raise RuntimeError(f"{request['op']}: {reply['message']}")
         return reply

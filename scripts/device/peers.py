@@ -23,6 +23,8 @@ import threading
 import time
 import tomllib
 
+from worker_lines import exchange
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"bf16": 2, "f16": 2, "f32": 4}
 # Implementations of the C++ worker; all others are the Python worker's.
@@ -46,19 +48,8 @@ class Client:
 
     def ask(self, limit_s=120, **request):
         """The reply; a dead or silent worker gives one with ok false."""
-        killer = threading.Timer(limit_s, self.process.kill)
-        killer.start()
-        try:
-            self.process.stdin.write(json.dumps(request) + "\n")
-            self.process.stdin.flush()
-            line = self.process.stdout.readline()
-        except OSError:
-            line = ""
-        finally:
-            killer.cancel()
-        if not line:
-            return {"ok": False, "code": "worker_failed", "message": "the worker died or hung: " + "".join(self.errors[-3:])[-500:]}
-        return json.loads(line)
+        reply = exchange(self.process, request, limit_s)
+        return reply or {"ok": False, "code": "worker_failed", "message": "the worker died or hung: " + "".join(self.errors[-3:])[-500:]}
 
     def stop(self):
         """Ends the process."""
