@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/worker_task_fixture.h"
+#include "report/report.h"
 
 namespace hc::cli {
 namespace {
@@ -73,6 +74,34 @@ TEST_F(WorkerTask, LaunchesInARowBesideAGoalOfSingleOnesStandInNoEntry) {
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
   EXPECT_EQ(ledger::parse_pairs(stored("confirm-t1"), "pairs").value().timer, "monotonic/one-launch/cold-l2");
   EXPECT_TRUE(check().broken.empty()) << check().text;
+}
+
+TEST_F(WorkerTask, ASmallWinOnAGpuIsLookedAtInARow) {
+  write_task("tune_seconds = 0\nclaims = 1e-5\nclaims_in_a_row = 1e-5\n", "device = \"gpu\"\nwaive = \"a test\"\n");
+  std::string task = read_file(path("tiny.toml")).value_or("");
+  const std::string twice = "implementation = \"twice\"\n";
+  task.insert(task.find(twice) + twice.size(), "claims = 1.03e-5\nclaims_in_a_row = 1.001e-5\n");
+  ASSERT_EQ(write_file_atomic(path("tiny.toml"), task), "");
+  ClimbOptions with = options("start");
+  with.gpus = idle_gpus({"GPU-test"}, folder_);
+  ASSERT_EQ(start(with), 0);
+  with.who = "verify t1";
+  {
+    Workbench bench(with, context_);
+    ASSERT_TRUE(bench.open("t1").ok());
+    const Result<ledger::VariantVerdict> verdict = bench.verify();
+    ASSERT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_NEAR(verdict.value().ratio, 1.03, 0.005);
+  }
+  const ledger::PairsArtifact look = ledger::parse_pairs(stored("back-to-back-t1"), "pairs").value();
+  EXPECT_EQ(look.purpose, ledger::Purpose::nominate);
+  EXPECT_EQ(look.timer, "event/back-to-back");
+  EXPECT_TRUE(check().broken.empty()) << check().text;
+  const Result<report::ReportPaths> paths =
+      report::write_report(path("artifacts"), check().run, path("out"), {path("anchor.json"), ""});
+  ASSERT_TRUE(paths.ok()) << paths.error().message;
+  const std::string page = read_file(paths.value().markdown).value();
+  EXPECT_NE(page.find("over double is gone back to back (+0.1 %"), std::string::npos) << page;
 }
 
 }  // namespace

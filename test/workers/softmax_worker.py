@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import os
+import random
 import re
 import struct
 import sys
@@ -154,6 +155,20 @@ def block(min_block_s):
     return {"seconds": seconds, "launches": len(seconds), "mid_monotonic_s": (start + time.monotonic()) / 2}
 
 
+def claimed(request):
+    """Readings made up: `claims` seconds by single launches, `claims_in_a_row` in a row, each a little off."""
+    single = request.get("mode") != "back_to_back"
+    about = state["options"]["claims" if single else "claims_in_a_row"]
+    blocks = []
+    for _ in range(request.get("blocks", 5)):
+        now = time.monotonic()
+        time.sleep(0.001)
+        seconds = [about * (1 + 1e-3 * (random.random() - 0.5)) for _ in range(3 if single else 1)]
+        blocks.append({"seconds": seconds, "launches": 3 if single else 100, "mid_monotonic_s": (now + time.monotonic()) / 2})
+    reply = {"clock": "made up", "mode": request.get("mode", "single"), "threads": 1, "flush_bytes": 0, "blocks": blocks}
+    return reply if single else {**reply, "copies": 2}
+
+
 def row(min_block_s, copies):
     """One reading round launches in a row, over copies of input and output in turn."""
     start, begin, launches = time.monotonic(), time.perf_counter(), 0
@@ -189,6 +204,8 @@ def answer(op, request):
         return prepare(request)
     if op == "check":
         return check(request)
+    if op == "time" and state["options"].get("claims"):
+        return claimed(request)
     if op == "time" and request.get("mode") == "back_to_back":
         copies = [(state["x"], state["out"]), (state["x"][:], state["out"][:])]
         blocks = [row(request.get("min_block_s", 0.005), copies) for _ in range(request.get("blocks", 5))]
