@@ -351,7 +351,7 @@ TEST_F(WorkerTask, VariantsAreSpreadOverTheGpusThatThereAre) {
     std::filesystem::remove(path("log"));
     write_task("tune_seconds = 0\n", "device = \"gpu\"\nwaive = \"a test\"\n");
     std::string text = four(read_file(path("tiny.toml")).value());
-    text.replace(text.find("pairs = 8"), 9, "pairs = 2");
+    text.replace(text.find("pairs = 8"), 9, "aa_pairs = 0\npairs = 5");
     ASSERT_EQ(write_file_atomic(path("tiny.toml"), text), "");
     ClimbOptions with = options("start");
     with.fresh = whole;
