@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "cli/climb_options.h"
 #include "cli/evidence.h"
 #include "cli/kernel_request.h"
 #include "cli/writing.h"
@@ -325,13 +326,9 @@ Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::str
     return Diagnostic{Code::usage, fmt::format("{} works on one variant, and none is named", who)}.fix(
         "--variant NAME");
   }
+  ClimbOptions options = HC_TRY(read_climb_options(parsed));
   options.variants = {parsed.get("--variant")};
   options.who = fmt::format("{} {}", who, parsed.get("--variant"));
-  options.back_to_back = parsed.has("--back-to-back");
-  if (parsed.has("--seed")) options.seed = static_cast<uint64_t>(HC_TRY(parsed.whole("--seed", 0, 0)));
-  options.max_candidates = HC_TRY(parsed.whole("--candidates", 0, 1));
-  options.max_seconds = static_cast<double>(HC_TRY(parsed.whole("--seconds", 0, 1)));
-  options.pairs = static_cast<int>(HC_TRY(parsed.whole("--pairs", 0, 1)));
   return options;
 }
 
