@@ -219,6 +219,16 @@ TEST_F(WorkerCandidate, AnEditedSourceIsCheckedAndMeasured) {
   EXPECT_NE(mute.error().message.find("takes no edited source"), std::string::npos) << mute.error().message;
 }
 
+TEST_F(WorkerCandidate, AModuleEditedDuringTheRunVoidsTheRounds) {
+  ASSERT_EQ(write_file_atomic(path("mine.py"), "value = 1\n"), "");
+  write_task(fmt::format("module = \"{}\"\ngrows = true\n", path("mine.py")));
+  ASSERT_TRUE(started()) << "one round came before the edit";
+  const ledger::PairsArtifact pairs = ledger::parse_pairs(stored("/nominate-t1"), "pairs").value();
+  ASSERT_GT(pairs.pairs.size(), 1u);
+  EXPECT_TRUE(pairs.pairs[0].valid);
+  for (size_t i = 1; i < pairs.pairs.size(); ++i) EXPECT_EQ(pairs.pairs[i].rule, "hash_mismatch");
+}
+
 /// A run from a snapshot whose worker imports from the checkout that goes on being edited.
 TEST_F(WorkerCandidate, Row7AnImportFromAnotherCheckoutVoidsTheRun) {
   ASSERT_EQ(make_folders(path("checkout/.git")), "");

@@ -125,6 +125,9 @@ def prepare(request):
         state["pieces"] = request["config"]["pieces"]
     elif "tune_s" in request:
         reply["tune"] = tune(request["tune_s"])
+    if state["options"].get("grows"):  # somebody edits the module while the run is live
+        with open(state["options"]["module"], "a") as file:
+            file.write("# more\n")
     if state["options"].get("module"):  # as if it had been imported
         reply["loaded"] = {"files": [state["options"]["module"]], "packages": [{"name": "numbers", "version": "1", "sha256": "ab"}]}
     return {**reply, "config": {"pieces": state["pieces"]}}
