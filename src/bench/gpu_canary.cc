@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "bench/devices.h"
+#include "bench/refusal.h"
 #include "bench/timer.h"
 #include "bench/timer_cuda.h"
 
@@ -23,10 +24,6 @@ struct CloseTimer {
   void operator()(HillclimbTimerCuda* timer) const { hillclimb_timer_cuda_close(timer); }
 };
 
-Diagnostic failed(std::string message) {
-  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
-}
-
 }  // namespace
 
 Result<std::string> gpu_canary_line() {
@@ -38,10 +35,10 @@ Result<std::string> gpu_canary_line() {
   CanaryReading reading;
   const double begin = hillclimb_timer_now();
   if (const char* why = hillclimb_timer_cuda_copy(timer.get(), kCopyBytes, kCopies, &reading.memory_s)) {
-    return failed(why);
+    return refusal(why);
   }
   HillclimbTimerDeviceState state{};
-  if (const char* why = hillclimb_timer_cuda_state(timer.get(), &state)) return failed(why);
+  if (const char* why = hillclimb_timer_cuda_state(timer.get(), &state)) return refusal(why);
   reading.compute_s = state.sm_mhz_clock > 0 ? kCycles / (state.sm_mhz_clock * 1e6) : 0;
   reading.mid_monotonic_s = (begin + hillclimb_timer_now()) / 2;
   Json line = to_json(reading);
@@ -51,17 +48,17 @@ Result<std::string> gpu_canary_line() {
 
 Result<CanaryReading> gpu_canary(const std::vector<std::string>& argv, const std::string& uuid, double limit_s) {
   const RunOutcome run = run_process(argv, limit_s, gpu_environment(uuid));
-  if (run.timed_out) return failed(fmt::format("the canary on {} did not end within {} s", uuid, limit_s));
-  if (!run.ok()) return failed(fmt::format("the canary on {} failed: {}{}", uuid, run.failure, run.err));
+  if (run.timed_out) return refusal(fmt::format("the canary on {} did not end within {} s", uuid, limit_s));
+  if (!run.ok()) return refusal(fmt::format("the canary on {} failed: {}{}", uuid, run.failure, run.err));
   const std::optional<Json> json = parse_json(run.out);
-  if (!json || !json->is_object()) return failed(fmt::format("the canary on {} spoke nonsense", uuid));
+  if (!json || !json->is_object()) return refusal(fmt::format("the canary on {} spoke nonsense", uuid));
   const std::string saw = json->value("uuid", "");
-  if (saw != uuid) return failed(fmt::format("the canary was to run on {} and saw {}", uuid, saw));
+  if (saw != uuid) return refusal(fmt::format("the canary was to run on {} and saw {}", uuid, saw));
   Json reading = *json;
   reading.erase("uuid");
   const CanaryReading value = HC_TRY(canary_from_json(reading));
   if (!(value.compute_s > 0) || !(value.memory_s > 0))
-    return failed(fmt::format("the canary on {} read nothing", uuid));
+    return refusal(fmt::format("the canary on {} read nothing", uuid));
   return value;
 }
 

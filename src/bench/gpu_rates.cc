@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "bench/devices.h"
+#include "bench/refusal.h"
 #include "bench/timer.h"
 
 namespace hc::bench {
@@ -19,12 +20,8 @@ constexpr int64_t kBytes = int64_t{1} << 30;
 constexpr int64_t kLeastBytes = int64_t{64} << 20;
 constexpr int kShapes[] = {1, 2, 4, 8, 16};  ///< blocks per multiprocessor: which is fastest depends on the device
 constexpr int kReadings = 12;
-constexpr int kCopies = 40;
+constexpr int kRateCopies = 40;
 constexpr double kWarmup = 0.1;  ///< seconds: an idle card has to leave its idle clock first
-
-Diagnostic failed(std::string message) {
-  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
-}
 
 struct Read {
   DeviceStream* stream;
@@ -48,7 +45,7 @@ Result<double> read_once(DeviceStream& stream, int blocks_per_sm) {
   HillclimbTimerResult* result = nullptr;
   if (const char* why =
           hillclimb_timer_cuda_run(stream.timer(), &options, Read::launch, &read, nullptr, &result, nullptr)) {
-    return failed(why);
+    return refusal(why);
   }
   const HillclimbTimerBlock& block = result->blocks[0];
   const double best = *std::min_element(block.seconds, block.seconds + block.readings);
@@ -79,7 +76,8 @@ Result<std::string> gpu_rates_line() {
       rates.read_gbs = std::max(rates.read_gbs, static_cast<double>(rates.bytes) / seconds * 1e-9);
     }
     double copy_s = 0;
-    if (const char* why = hillclimb_timer_cuda_copy(stream->timer(), rates.bytes, kCopies, &copy_s)) return failed(why);
+    if (const char* why = hillclimb_timer_cuda_copy(stream->timer(), rates.bytes, kRateCopies, &copy_s))
+      return refusal(why);
     rates.copy_gbs = 2 * static_cast<double>(rates.bytes) / copy_s * 1e-9;
   }
   const Json line = {{"read_gbs", rates.read_gbs},
@@ -92,8 +90,8 @@ Result<std::string> gpu_rates_line() {
 
 Result<GpuRates> gpu_rates(const std::vector<std::string>& argv, const std::string& uuid, double limit_s) {
   const RunOutcome run = run_process(argv, limit_s, gpu_environment(uuid));
-  if (run.timed_out) return failed(fmt::format("the memory rates of {} did not come within {} s", uuid, limit_s));
-  if (!run.ok()) return failed(fmt::format("the memory rates of {} failed: {}{}", uuid, run.failure, run.err));
+  if (run.timed_out) return refusal(fmt::format("the memory rates of {} did not come within {} s", uuid, limit_s));
+  if (!run.ok()) return refusal(fmt::format("the memory rates of {} failed: {}{}", uuid, run.failure, run.err));
   const std::optional<Json> json = parse_json(run.out);
   const auto number = [&](const char* key) {
     return json && json->is_object() && json->contains(key) && (*json)[key].is_number() ? (*json)[key].get<double>()
@@ -102,12 +100,12 @@ Result<GpuRates> gpu_rates(const std::vector<std::string>& argv, const std::stri
   const GpuRates rates{number("read_gbs"), number("copy_gbs"), static_cast<int64_t>(number("bytes")),
                        static_cast<int64_t>(number("l2_bytes"))};
   if (!(rates.read_gbs > 0) || !(rates.copy_gbs > 0) || rates.bytes <= 0 || rates.l2_bytes < 0) {
-    return failed(fmt::format("the process that was to read the memory rates of {} spoke nonsense", uuid));
+    return refusal(fmt::format("the process that was to read the memory rates of {} spoke nonsense", uuid));
   }
   const std::string saw =
       json->contains("uuid") && (*json)["uuid"].is_string() ? (*json)["uuid"].get<std::string>() : "";
   if (saw == uuid) return rates;
-  return failed(fmt::format("the memory rates were to be read on {}, and the process saw {}", uuid, saw));
+  return refusal(fmt::format("the memory rates were to be read on {}, and the process saw {}", uuid, saw));
 }
 
 std::vector<std::string> own_gpu_rates() { return {program_path(), "canary", "--rates"}; }

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "bench/environment.h"
+#include "bench/refusal.h"
 #include "ledger/records.h"
 
 namespace hc::bench {
@@ -375,10 +376,6 @@ CampaignRecord Campaign::run(const OnPair& on_pair) {
   record.closed_monotonic_s = monotonic_s();
   record.environment_close = environment().dump();
   return record;
-}
-
-Diagnostic refusal(std::string message) {
-  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
 }
 
 }  // namespace

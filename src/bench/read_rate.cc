@@ -29,7 +29,7 @@ constexpr size_t kBlock = 4096;  ///< each stream reads a block of this before t
 constexpr size_t kStreams = 4;
 constexpr int kMostCaches = 8;  ///< index0, index1, ... that a core is asked for
 
-std::string first_line(const std::string& path) {
+std::string sysfs_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
@@ -118,10 +118,10 @@ int64_t cache_bytes_here() {
     for (int i = 0; i < kMostCaches; ++i) {
       const std::string folder =
           "/sys/devices/system/cpu/cpu" + std::to_string(core) + "/cache/index" + std::to_string(i) + "/";
-      const std::string level = first_line(folder + "level");
+      const std::string level = sysfs_line(folder + "level");
       if (level.empty()) break;
-      if (level == "1" || !seen.insert(level + ":" + first_line(folder + "shared_cpu_list")).second) continue;
-      sum += size_of(first_line(folder + "size"));
+      if (level == "1" || !seen.insert(level + ":" + sysfs_line(folder + "shared_cpu_list")).second) continue;
+      sum += size_of(sysfs_line(folder + "size"));
     }
   }
   const target::Target host = target::host();

@@ -11,13 +11,10 @@
 #include "base/json.h"
 #include "bench/json_reader.h"
 #include "bench/protocol.h"
+#include "bench/refusal.h"
 
 namespace hc::bench {
 namespace {
-
-Diagnostic refusal(std::string message) {
-  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
-}
 
 Json failed(const std::string& op, const Diagnostic& why) {
   Json reply{{"ok", false}, {"op", op}, {"code", std::string(diag::code_slug(why.code))}, {"message", why.message}};

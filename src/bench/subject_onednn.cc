@@ -9,6 +9,7 @@
 
 #include "base/numeric.h"
 #include "bench/onednn.h"
+#include "bench/refusal.h"
 #include "bench/subject.h"
 
 namespace hc::bench {
@@ -50,10 +51,6 @@ const Row* find_row(const std::string& name) {
     if (name == row.name) return &row;
   }
   return nullptr;
-}
-
-Diagnostic refusal(std::string message) {
-  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
 }
 
 /// The request's arguments taken apart: tensors with their position, and the last fraction among the scalars.

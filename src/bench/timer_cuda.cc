@@ -23,7 +23,7 @@ constexpr double kFreeTimeS = 500e-6;  // one that takes longer shows by itself 
 constexpr const char* kSideWork = "the launch left work on another stream: the timer sees only its own";
 
 /// One unit under time: the caller's launch, or the timer's own empty kernel.
-struct Unit {
+struct DeviceUnit {
   HillclimbTimerLaunch launch;
   void* user;
   bool operator()(CuStream stream) const { return launch(user, stream) == 0; }
@@ -57,7 +57,7 @@ const char* finish_batch(HillclimbTimerCuda* t, CuStream stream, const char* fai
 }
 
 /// Queues `count` readings behind the blocking kernel, frees it and reads the events. Stops early with `gave_up` set.
-const char* single_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t flush, int count,
+const char* single_batch(HillclimbTimerCuda* t, const DeviceUnit& unit, CuStream stream, int64_t flush, int count,
                          Batch* batch) {
   if (const char* why = queue_block(t, stream)) return why;
   const char* failed = nullptr;
@@ -78,7 +78,7 @@ const char* single_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream strea
 }
 
 /// One event pair round `count` launches; the seconds are per launch.
-const char* back_to_back_batch(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t flush, int count,
+const char* back_to_back_batch(HillclimbTimerCuda* t, const DeviceUnit& unit, CuStream stream, int64_t flush, int count,
                                Batch* batch) {
   if (const char* why = queue_block(t, stream)) return why;
   const char* failed = queue_flush(t, flush, stream);
@@ -104,7 +104,7 @@ struct Sizes {
 
 /// Queues until a batch counts: with half as many launches where the queue was full, again where work ran on beside.
 /// `count` becomes the number that was launched.
-const char* counted_batch(HillclimbTimerCuda* t, int mode, const Unit& unit, CuStream stream, Sizes* sizes,
+const char* counted_batch(HillclimbTimerCuda* t, int mode, const DeviceUnit& unit, CuStream stream, Sizes* sizes,
                           int64_t* count, Batch* batch, int32_t* timeouts) {
   const auto run = mode == HILLCLIMB_TIMER_BACK_TO_BACK ? back_to_back_batch : single_batch;
   for (int side = 0;;) {
@@ -124,7 +124,7 @@ const char* counted_batch(HillclimbTimerCuda* t, int mode, const Unit& unit, CuS
   }
 }
 
-const char* single_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+const char* single_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const DeviceUnit& unit, CuStream stream,
                          Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
   double total = 0;
   while (total < o.min_block_s || *launches == 0) {
@@ -149,8 +149,9 @@ const char* single_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, 
 
 /// One reading: batches of the same number of launches, an event pair round each, until the block is long enough; their
 /// mean per launch.
-const char* back_to_back_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
-                               Sizes* sizes, std::vector<double>* seconds, int64_t* launches, int32_t* timeouts) {
+const char* back_to_back_block(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const DeviceUnit& unit,
+                               CuStream stream, Sizes* sizes, std::vector<double>* seconds, int64_t* launches,
+                               int32_t* timeouts) {
   double total = 0;
   while (total < o.min_block_s || *launches == 0) {
     int64_t count = sizes->batch;
@@ -166,7 +167,7 @@ const char* back_to_back_block(HillclimbTimerCuda* t, const HillclimbTimerOption
 }
 
 /// How many launches one event pair surrounds: those of a block, as far as the queue holds them.
-const char* size_batches(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+const char* size_batches(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const DeviceUnit& unit, CuStream stream,
                          Sizes* sizes, int64_t* launches) {
   if (o.mode != HILLCLIMB_TIMER_BACK_TO_BACK) return nullptr;
   int64_t count = kProbeLaunches;
@@ -202,7 +203,7 @@ int launch_empty(void* user, void* stream) {
 const char* measure_empty(HillclimbTimerCuda* t, CuStream stream, const Sizes& sizes, double* median) {
   std::array<double, 3> waits{};
   std::vector<double> seconds;
-  const Unit unit{launch_empty, t};
+  const DeviceUnit unit{launch_empty, t};
   for (double& wait : waits) {
     Batch batch;
     if (const char* why = single_batch(t, unit, stream, sizes.flush, 32, &batch)) return why;
@@ -217,7 +218,7 @@ const char* measure_empty(HillclimbTimerCuda* t, CuStream stream, const Sizes& s
 }
 
 /// Launches `count` times without the blocking kernel; `wait_s` as in a batch, `took_s` from the first launch on.
-const char* launch_freely(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int count, double* wait_s,
+const char* launch_freely(HillclimbTimerCuda* t, const DeviceUnit& unit, CuStream stream, int count, double* wait_s,
                           double* took_s) {
   const double begin = hillclimb_timer_now();
   for (int i = 0; i < count; ++i) {
@@ -232,7 +233,7 @@ const char* launch_freely(HillclimbTimerCuda* t, const Unit& unit, CuStream stre
 
 /// Work on a stream that waits for nothing is over while the timed stream is still blocked, so that a batch may not
 /// see it: launches on an idle device do, a short kernel by many of them.
-const char* refuse_side_streams(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, int64_t* launches) {
+const char* refuse_side_streams(HillclimbTimerCuda* t, const DeviceUnit& unit, CuStream stream, int64_t* launches) {
   double wait = 0, took = 0;
   for (const int count : {1, kFreeLaunches}) {
     int late = 0;
@@ -247,7 +248,8 @@ const char* refuse_side_streams(HillclimbTimerCuda* t, const Unit& unit, CuStrea
 }
 
 /// Launches without timing until `seconds` of host time have passed, at least once; the queue is drained often.
-const char* keep_busy(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, double seconds, int64_t* launches) {
+const char* keep_busy(HillclimbTimerCuda* t, const DeviceUnit& unit, CuStream stream, double seconds,
+                      int64_t* launches) {
   const double end = hillclimb_timer_now() + seconds;
   do {
     for (int i = 0; i < 4; ++i) {
@@ -261,7 +263,7 @@ const char* keep_busy(HillclimbTimerCuda* t, const Unit& unit, CuStream stream, 
   return nullptr;
 }
 
-const char* run_blocks(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const Unit& unit, CuStream stream,
+const char* run_blocks(HillclimbTimerCuda* t, const HillclimbTimerOptions& o, const DeviceUnit& unit, CuStream stream,
                        Sizes* sizes, OwnedResult* out, HillclimbTimerDeviceState* states) {
   for (int b = 0; b < o.blocks; ++b) {
     HillclimbTimerDeviceState state{};
@@ -309,7 +311,7 @@ const char* hillclimb_timer_cuda_run(HillclimbTimerCuda* t, const HillclimbTimer
   if (const char* why = reserve_flush(t, sizes.flush)) return why;
   HC_CU(t, cuCtxResetPersistingL2Cache());
   auto out = std::make_unique<OwnedResult>();
-  const Unit unit{launch, user};
+  const DeviceUnit unit{launch, user};
   if (const char* why = keep_busy(t, unit, stream, o->warmup_s, &out->view.warmup_launches)) return why;
   if (const char* why = measure_empty(t, stream, sizes, &out->view.empty_s)) return why;
   if (const char* why = refuse_side_streams(t, unit, stream, &out->view.warmup_launches)) return why;
@@ -334,7 +336,7 @@ void hillclimb_timer_cuda_free(HillclimbTimerResult* result) {
 const char* hillclimb_timer_cuda_preheat(HillclimbTimerCuda* t, HillclimbTimerLaunch launch, void* user, void* stream,
                                          double min_s, double window_s, double max_s, HillclimbTimerDeviceState* state,
                                          int32_t* steady) {
-  const Unit unit{launch, user};
+  const DeviceUnit unit{launch, user};
   const double start = hillclimb_timer_now();
   std::vector<HillclimbTimerDeviceState> windows;
   int64_t launches = 0;

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/numeric.h"
 #include "bench/json_reader.h"
+#include "bench/refusal.h"
 #include "bench/rotation.h"
 #include "bench/serve.h"
 #include "bench/subject.h"
@@ -74,10 +75,6 @@ class Server : public Service {
   InputCache inputs_;
   std::map<std::string, Slot> slots_;
 };
-
-Diagnostic refusal(std::string message) {
-  return Diagnostic{.code = Code::measurement_failed, .message = std::move(message)};
-}
 
 Result<Json> Server::hello(const Json& request) {
   JsonReader reader(request);

@@ -47,7 +47,7 @@ constexpr Row kSass[] = {
 #undef HC_PTX
 #undef HC_SASS
 
-std::string_view trimmed(std::string_view text) {
+std::string_view stripped(std::string_view text) {
   while (!text.empty() && std::string_view(" \t\r").find(text.front()) != std::string_view::npos) text.remove_prefix(1);
   while (!text.empty() && std::string_view(" \t\r;").find(text.back()) != std::string_view::npos) text.remove_suffix(1);
   return text;
@@ -55,9 +55,9 @@ std::string_view trimmed(std::string_view text) {
 
 /// The mnemonic's parts without the guard: `@%p1 ld.global.v4.b32 {...}` gives ld, global, v4, b32; `::` parts too.
 std::vector<std::string_view> parts_of(std::string_view instruction) {
-  instruction = trimmed(instruction);
+  instruction = stripped(instruction);
   if (instruction.starts_with('@')) {
-    instruction = trimmed(instruction.substr(std::min(instruction.find_first_of(" \t"), instruction.size())));
+    instruction = stripped(instruction.substr(std::min(instruction.find_first_of(" \t"), instruction.size())));
   }
   const std::string_view mnemonic = instruction.substr(0, instruction.find_first_of(" \t"));
   std::vector<std::string_view> out;
@@ -103,8 +103,8 @@ std::string entry_name(std::string_view line) {
   for (const std::string_view word : {".entry", ".func"}) {
     size_t at = line.find(word);
     if (at == std::string_view::npos) continue;
-    std::string_view rest = trimmed(line.substr(at + word.size()));
-    if (rest.starts_with('(')) rest = trimmed(rest.substr(std::min(rest.find(')') + 1, rest.size())));
+    std::string_view rest = stripped(line.substr(at + word.size()));
+    if (rest.starts_with('(')) rest = stripped(rest.substr(std::min(rest.find(')') + 1, rest.size())));
     return std::string(rest.substr(0, rest.find_first_of("( \t")));
   }
   return "";
@@ -123,9 +123,9 @@ std::string squeezed(std::string_view text) {
 
 /// A statement of PTX: a label and an instruction, either of which may be missing. Directives and braces are no code.
 void read_statement(std::string_view statement, GpuCode* out) {
-  statement = trimmed(statement);
+  statement = stripped(statement);
   while (!statement.empty() && (statement.front() == '{' || statement.front() == '}'))
-    statement = trimmed(statement.substr(1));
+    statement = stripped(statement.substr(1));
   if (statement.starts_with('$')) {
     const size_t colon = statement.find(':');
     if (colon != std::string_view::npos) {
@@ -189,7 +189,7 @@ GpuCode read_ptx(std::string_view text) {
   std::string pending;  // an instruction may stand on several lines
   for (const std::string& whole : lines_of(text)) {
     const std::string_view code = std::string_view(whole).substr(0, whole.find("//"));
-    const std::string_view line = trimmed(code);
+    const std::string_view line = stripped(code);
     if (const std::string name = entry_name(line); !name.empty()) {
       out.lines.push_back(name + ":");
       body = false;
@@ -217,9 +217,9 @@ GpuCode read_ptx(std::string_view text) {
 GpuCode read_sass(std::string_view text) {
   GpuCode out;
   for (const std::string& whole : lines_of(text)) {
-    const std::string_view line = trimmed(whole);
+    const std::string_view line = stripped(whole);
     if (const size_t at = line.find("Function :"); at != std::string_view::npos) {
-      out.lines.push_back(std::string(trimmed(line.substr(at + 10))) + ":");
+      out.lines.push_back(std::string(stripped(line.substr(at + 10))) + ":");
       continue;
     }
     if (line.starts_with(".text.") && line.ends_with(':')) {
@@ -233,7 +233,7 @@ GpuCode read_sass(std::string_view text) {
     const size_t close = line.find("*/");
     const size_t semicolon = line.find(';');
     if (!line.starts_with("/*") || close == std::string_view::npos) continue;
-    const std::string_view code = trimmed(
+    const std::string_view code = stripped(
         line.substr(close + 2, semicolon == std::string_view::npos ? std::string_view::npos : semicolon - close - 2));
     // the second half of an encoding has no instruction, only a comment
     if (code.empty() || code.starts_with("/*") || parts_of(code).empty() || parts_of(code)[0] == "NOP") continue;

@@ -7,13 +7,13 @@
 namespace hc::cli {
 namespace {
 
-Status write(const std::string& path, const std::string& text) {
+Status write_text(const std::string& path, const std::string& text) {
   const std::string why = write_file_atomic(path, text);
   if (why.empty()) return success();
   return Diagnostic{Code::file_error, fmt::format("{} cannot be written: {}", path, why)};
 }
 
-std::string readme(const Handoff& h) {
+std::string worker_readme(const Handoff& h) {
   const ledger::VariantVerdict& v = h.verdict;
   std::string facts;
   for (const auto& [key, value] : h.listing->facts) facts += fmt::format("* {}: `{}`\n", key, value);
@@ -52,9 +52,9 @@ Status write_worker_handoff(const Handoff& h) {
     return Diagnostic{Code::not_available, fmt::format("the worker of {} gives no source to edit{}", h.task->name,
                                                        why.empty() ? "" : ": " + why)};
   }
-  HC_TRY(write(join_path(h.folder, h.listing->source_file), h.listing->source));
-  HC_TRY(write(join_path(h.folder, "numbers.json"), handoff_numbers(h)));
-  return write(join_path(h.folder, "README.md"), readme(h));
+  HC_TRY(write_text(join_path(h.folder, h.listing->source_file), h.listing->source));
+  HC_TRY(write_text(join_path(h.folder, "numbers.json"), handoff_numbers(h)));
+  return write_text(join_path(h.folder, "README.md"), worker_readme(h));
 }
 
 }  // namespace hc::cli

@@ -12,7 +12,7 @@
 namespace hc::cli {
 namespace {
 
-constexpr const char* kOneDnn = "onednn";
+constexpr const char* kOneDnnWorker = "onednn";
 
 /// Keys that say what is computed, or where its text is, and not how.
 bool says_what(const std::string& key) {
@@ -149,7 +149,7 @@ Result<std::vector<RecipeChange>> recipe_changes(const contract::TaskBaseline& b
   for (const std::string& set : sets) out.push_back(HC_TRY(typed_change(baseline, whole, set)));
   keys_left_out(baseline, &out);
   tuned_keys_left_out(baseline, whole, &out);
-  if (whole.prepare.implementation == kOneDnn) onednn_changes(baseline, whole, machine, libraries, &out);
+  if (whole.prepare.implementation == kOneDnnWorker) onednn_changes(baseline, whole, machine, libraries, &out);
   if (machine.cores > 1 && whole.prepare.threads != 1) out.push_back({"threads: all -> 1", baseline, {}, 1, ""});
   return out;
 }

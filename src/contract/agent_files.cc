@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "contract/faults.h"
 #include "contract/playbook.h"
 
 namespace hc::contract {
@@ -37,10 +38,6 @@ const Format& format_of(Agent agent) {
       {".gemini/settings.json", ".gemini/skills/hillclimb/SKILL.md", "AfterAgent", true, kTimeoutS * 1000},
   };
   return kFormats[static_cast<size_t>(agent)];
-}
-
-Diagnostic file_error(const std::string& path, const std::string& why) {
-  return Diagnostic{.code = Code::file_error, .message = fmt::format("{}: {}", path, why)};
 }
 
 /// One word for the shell, whatever is in it.

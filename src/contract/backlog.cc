@@ -1,6 +1,8 @@
 // The backlog, replayed from the ledger's idea lines.
 #include "contract/backlog.h"
 
+#include "contract/faults.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,10 +13,6 @@ namespace hc::contract {
 namespace {
 
 constexpr size_t kShortestPrefix = 8;
-
-Diagnostic goal_error(std::string message) {
-  return Diagnostic{.code = Code::goal_error, .message = std::move(message)};
-}
 
 std::vector<Idea>::iterator find(std::vector<Idea>& ideas, const std::string& id) {
   return std::find_if(ideas.begin(), ideas.end(), [&](const Idea& idea) { return idea.id == id; });

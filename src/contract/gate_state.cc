@@ -7,7 +7,7 @@
 namespace hc::contract {
 namespace {
 
-constexpr const char* kSchema = "hillclimb.gate/1";
+constexpr const char* kGateSchema = "hillclimb.gate/1";
 constexpr size_t kMaxSessions = 16;
 
 /// The value when it has the type of the fallback; anything else marks the state as damaged.
@@ -45,7 +45,7 @@ GateState read_gate_state(const std::string& path) {
   if (path.empty() || !file_exists(path)) return state;
   const std::optional<std::string> text = read_file(path);
   const std::optional<Json> json = text ? parse_json(*text) : std::nullopt;
-  if (!json || !json->is_object() || json->value("schema", Json()) != kSchema) return damaged_state();
+  if (!json || !json->is_object() || json->value("schema", Json()) != kGateSchema) return damaged_state();
   bool damaged = false;
   state.goal_seen = field(*json, "goal_seen", false, &damaged);
   state.head.count = field(*json, "count", int64_t{0}, &damaged);
@@ -69,7 +69,7 @@ GateState read_gate_state(const std::string& path) {
 std::string write_gate_state(const std::string& path, const GateState& state) {
   if (path.empty()) return "";
   Json out;
-  out["schema"] = kSchema;
+  out["schema"] = kGateSchema;
   out["goal_seen"] = state.goal_seen;
   out["count"] = state.head.count;
   out["head"] = state.head.head;

@@ -13,16 +13,13 @@
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "contract/faults.h"
 
 namespace hc::contract {
 namespace {
 
 /// Reading the goal, changing one shape and writing it is one step; parts of a climb on several GPUs take turns.
 std::string goal_lock_path(const std::string& artifacts) { return join_path(artifacts, ".goal"); }
-
-Diagnostic goal_error(std::string message) {
-  return Diagnostic{.code = Code::goal_error, .message = std::move(message)};
-}
 
 /// Inputs as one line for the reader of a lock.
 std::string inputs_text(const TaskVariant& v) {

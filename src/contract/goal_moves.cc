@@ -5,14 +5,11 @@
 
 #include <algorithm>
 
+#include "contract/faults.h"
 #include "ledger/checker.h"
 
 namespace hc::contract {
 namespace {
-
-Diagnostic goal_error(std::string message) {
-  return Diagnostic{.code = Code::goal_error, .message = std::move(message)};
-}
 
 bool blank(const std::string& text) { return text.find_first_not_of(" \t\r\n\"'") == std::string::npos; }
 

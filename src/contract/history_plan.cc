@@ -15,7 +15,7 @@
 namespace hc::contract {
 namespace {
 
-constexpr const char* kSchema = "hillclimb.history/1";
+constexpr const char* kHistorySchema = "hillclimb.history/1";
 
 struct PastCommit {
   std::string id, subject, message;
@@ -206,7 +206,7 @@ Result<HistoryPlan> plan_history(const Git& git, const HistoryRules& rules, cons
 
 std::string to_json(const HistoryPlan& plan) {
   Json out;
-  out["schema"] = kSchema;
+  out["schema"] = kHistorySchema;
   out["base"] = plan.base;
   out["head"] = plan.head;
   out["groups"] = Json::array();
@@ -221,8 +221,8 @@ Result<HistoryPlan> parse_history_plan(const std::string& text, const std::strin
     return Diagnostic{.code = Code::file_error, .message = fmt::format("{}: {}", where, why)};
   };
   const std::optional<Json> json = parse_json(text);
-  if (!json || !json->is_object() || json->value("schema", Json()) != kSchema) {
-    return wrong(fmt::format("this is no history plan of schema {}", kSchema));
+  if (!json || !json->is_object() || json->value("schema", Json()) != kHistorySchema) {
+    return wrong(fmt::format("this is no history plan of schema {}", kHistorySchema));
   }
   HistoryPlan plan;
   plan.base = json->value("base", Json("")).is_string() ? json->value("base", "") : "";

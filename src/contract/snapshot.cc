@@ -11,13 +11,14 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "contract/faults.h"
 
 namespace hc::contract {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = "hillclimb.snapshot/1";
+constexpr const char* kSnapshotSchema = "hillclimb.snapshot/1";
 
 /// What is hashed of one file: its kind (`file`, `program`, `link`) and its content or target.
 struct Entry {
@@ -26,10 +27,6 @@ struct Entry {
   bool operator==(const Entry& other) const { return kind == other.kind && sha256 == other.sha256; }
 };
 using Entries = std::map<std::string, Entry>;
-
-Diagnostic file_error(const std::string& path, const std::string& why) {
-  return Diagnostic{.code = Code::file_error, .message = fmt::format("{}: {}", path, why)};
-}
 
 std::string manifest_path(const std::string& folder) { return folder + ".manifest.json"; }
 
@@ -132,7 +129,7 @@ Result<Manifest> read_manifest(const std::string& folder) {
     return Diagnostic{.code = Code::evidence_broken, .message = fmt::format("the manifest {} {}", path, what)};
   };
   if (!text) return broken("is missing");
-  if (!json || json->value("schema", Json()) != kSchema || !json->value("files", Json()).is_object())
+  if (!json || json->value("schema", Json()) != kSnapshotSchema || !json->value("files", Json()).is_object())
     return broken("is damaged");
   Manifest m;
   m.snapshot.folder = folder;
@@ -152,7 +149,7 @@ Result<Manifest> read_manifest(const std::string& folder) {
 
 Status write_manifest(const Snapshot& snapshot, const Entries& entries) {
   Json out;
-  out["schema"] = kSchema;
+  out["schema"] = kSnapshotSchema;
   out["commit"] = snapshot.commit;
   out["dirty"] = snapshot.dirty;
   out["sha256"] = snapshot.sha256;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/kernel_ir.h"
+#include "ir/quoted.h"
 
 namespace hc::ir {
 
@@ -25,20 +26,6 @@ bool Stmt::operator==(const Stmt& o) const {
 }
 
 namespace {
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
-
-std::string literal_text(DType dtype, const Literal& literal) {
-  if (!is_floating(dtype)) return std::to_string(literal.i);
-  return std::isnan(literal.f) ? "nan" : fmt::format("{}", literal.f);
-}
 
 std::string_view level_name(Level level) {
   switch (level) {

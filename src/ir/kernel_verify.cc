@@ -8,7 +8,7 @@
 namespace hc::ir {
 namespace {
 
-Diagnostic invalid(std::string message) { return Diagnostic{Code::ir_invalid, std::move(message)}; }
+Diagnostic invalid_kernel(std::string message) { return Diagnostic{Code::ir_invalid, std::move(message)}; }
 
 /// Walks one launch in order with the registers in scope.
 class KernelVerifier {
@@ -20,7 +20,7 @@ class KernelVerifier {
 
  private:
   Diagnostic broken(const Stmt& stmt, std::string why) const {
-    return invalid(fmt::format("launch \"{}\": `{}`: {}", launch_.name, kernel_op_name(stmt.op), why));
+    return invalid_kernel(fmt::format("launch \"{}\": `{}`: {}", launch_.name, kernel_op_name(stmt.op), why));
   }
 
   Status use(const Stmt& stmt, RegId r) const {
@@ -156,14 +156,14 @@ class KernelVerifier {
 }  // namespace
 
 Status verify(const KernelProgram& program) {
-  if (program.threads < 1) return invalid("a kernel needs a thread");
+  if (program.threads < 1) return invalid_kernel("a kernel needs a thread");
   for (const KernelStep& step : program.steps) {
     if (step.kind == KernelStep::Kind::launch) {
       HC_TRY(KernelVerifier(program, step.launch).verify());
       continue;
     }
     if (step.fill_storage < 0 || static_cast<size_t>(step.fill_storage) >= program.storages.size()) {
-      return invalid(fmt::format("fill: there is no storage s{}", step.fill_storage));
+      return invalid_kernel(fmt::format("fill: there is no storage s{}", step.fill_storage));
     }
   }
   return success();

@@ -4,33 +4,11 @@
 #include <cmath>
 #include <string>
 
+#include "ir/quoted.h"
 #include "ir/tile_ir.h"
 
 namespace hc::ir {
 namespace {
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += fmt::format("\\x{:02x}", byte);
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
-
-/// The shortest decimal that reads back to the same double; every NaN is "nan".
-std::string float_text(double value) { return std::isnan(value) ? "nan" : fmt::format("{}", value); }
-
-std::string literal_text(DType dtype, const Literal& literal) {
-  return is_floating(dtype) ? float_text(literal.f) : std::to_string(literal.i);
-}
 
 std::string list_text(const std::vector<int64_t>& list) { return fmt::format("[{}]", fmt::join(list, ", ")); }
 
@@ -43,8 +21,8 @@ class LaunchPrinter {
     out_ += fmt::format("launch {} {{\n", in_quotes(launch_.name));
     for (const GridAxis& axis : launch_.axes) {
       const std::string block = axis.block == kNone ? "grid" : fmt::format("b{}", axis.block);
-      out_ += fmt::format("  axis {} {} {}..{} step {}\n", in_quotes(axis.name), block, axis.begin, axis.end,
-                          axis.step);
+      out_ +=
+          fmt::format("  axis {} {} {}..{} step {}\n", in_quotes(axis.name), block, axis.begin, axis.end, axis.step);
     }
     out_ += fmt::format("  body{} {{\n", arguments(launch_.body));
     ops(launch_.body, 4);

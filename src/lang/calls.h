@@ -11,6 +11,9 @@ namespace hc::lang {
 
 class Tracer;
 
+/// `log1p` of `torch.special.log1p`.
+inline std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
 /// A call with its arguments bound to the parameters of the row's signature, defaults filled in.
 struct Call {
   std::string_view name;  ///< as the row spells it first

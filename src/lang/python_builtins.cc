@@ -14,9 +14,7 @@
 namespace hc::lang {
 namespace {
 
-std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
-Diagnostic type_error(std::string message, const Span& span) {
+Diagnostic wrong_type(std::string message, const Span& span) {
   return Diagnostic{Code::type_error, std::move(message)}.at(span);
 }
 
@@ -28,13 +26,13 @@ Result<Value> len(Tracer& tracer, const Call& call) {
     if (!items_of(shape)->empty()) return (*items_of(shape))[0];
   }
   if (const Values* items = items_of(call[0])) return make_int(static_cast<int64_t>(items->size()));
-  return type_error(fmt::format("{} has no length", describe(call[0])), call.span);
+  return wrong_type(fmt::format("{} has no length", describe(call[0])), call.span);
 }
 
 Result<Value> min_max(Tracer& tracer, const Call& call) {
   Values items = *items_of(call[0]);
   if (items.size() == 1 && items_of(items[0])) items = Values(*items_of(items[0]));
-  if (items.empty()) return type_error("min and max need at least one value", call.span);
+  if (items.empty()) return wrong_type("min and max need at least one value", call.span);
   const bool smaller = call.name == "min";
   Value best = items[0];
   for (size_t i = 1; i < items.size(); ++i) {
@@ -52,7 +50,7 @@ Result<Value> abs_(Tracer& tracer, const Call& call) {
   if (call[0].is<Device>()) return apply(tracer, ir::OpKind::abs, {call[0]}, call.span);
   if (const auto* number = call[0].get<double>()) return Value(std::abs(*number));
   if (const std::optional<int64_t> whole = int_of(call[0])) return make_int(std::abs(*whole));
-  return type_error(fmt::format("abs of {}", describe(call[0])), call.span);
+  return wrong_type(fmt::format("abs of {}", describe(call[0])), call.span);
 }
 
 Result<Value> refuse_device(const Call& call) {
@@ -67,7 +65,7 @@ Result<Value> int_(Tracer&, const Call& call) {
   if (const auto* number = call[0].get<double>()) return make_int(static_cast<int64_t>(*number));
   if (call[0].get<Int>()) return call[0];
   if (const std::optional<int64_t> whole = int_of(call[0])) return make_int(*whole);
-  return type_error(fmt::format("int of {}", describe(call[0])), call.span);
+  return wrong_type(fmt::format("int of {}", describe(call[0])), call.span);
 }
 
 Result<Value> float_(Tracer&, const Call& call) {
@@ -83,7 +81,7 @@ Result<Value> float_(Tracer&, const Call& call) {
     if (arg.ok() && std::holds_alternative<int64_t>(arg.value()))
       return Value(static_cast<double>(std::get<int64_t>(arg.value())));
   }
-  return type_error(fmt::format("float of {}", describe(call[0])), call.span);
+  return wrong_type(fmt::format("float of {}", describe(call[0])), call.span);
 }
 
 Result<Value> bool_(Tracer& tracer, const Call& call) { return Value(HC_TRY(tracer.truth(call[0], call.span))); }
@@ -142,7 +140,7 @@ Result<Value> enumerate(Tracer& tracer, const Call& call) {
   return make_tuple(std::move(out));
 }
 
-Result<Value> sum(Tracer& tracer, const Call& call) {
+Result<Value> python_sum(Tracer& tracer, const Call& call) {
   Value total = call[1];
   for (const Value& item : HC_TRY(tracer.iterate(call[0], call.span)))
     total = HC_TRY(binary(tracer, "+", total, item, call.span));
@@ -169,13 +167,13 @@ Result<Value> math_function(Tracer&, const Call& call) {
       {"sqrt", std::sqrt}, {"exp", std::exp}, {"log", std::log},   {"log2", std::log2}, {"log10", std::log10},
       {"sin", std::sin},   {"cos", std::cos}, {"tanh", std::tanh}, {"erf", std::erf},   {"fabs", std::fabs}};
   const std::optional<double> x = number_of(call[0]);
-  if (!x) return type_error(fmt::format("{} needs a number, not {}", call.name, describe(call[0])), call.span);
+  if (!x) return wrong_type(fmt::format("{} needs a number, not {}", call.name, describe(call[0])), call.span);
   return Value(kFunctions.at(last_word(call.name))(*x));
 }
 
 Result<Value> math_round(Tracer&, const Call& call) {
   const std::optional<double> x = number_of(call[0]);
-  if (!x) return type_error(fmt::format("{} needs a number, not {}", call.name, describe(call[0])), call.span);
+  if (!x) return wrong_type(fmt::format("{} needs a number, not {}", call.name, describe(call[0])), call.span);
   const std::string_view word = last_word(call.name);
   return make_int(static_cast<int64_t>(word == "ceil"    ? std::ceil(*x)
                                        : word == "floor" ? std::floor(*x)
@@ -185,7 +183,7 @@ Result<Value> math_round(Tracer&, const Call& call) {
 Result<Value> math_pow(Tracer& tracer, const Call& call) {
   if (call.name == "pow") return binary(tracer, "**", call[0], call[1], call.span);
   const std::optional<double> a = number_of(call[0]), b = number_of(call[1]);
-  if (!a || !b) return type_error("math.pow needs two numbers", call.span);
+  if (!a || !b) return wrong_type("math.pow needs two numbers", call.span);
   return Value(std::pow(*a, *b));
 }
 
@@ -198,7 +196,7 @@ Result<Value> math_prod(Tracer& tracer, const Call& call) {
 
 Result<Value> bit_length(Tracer&, const Call& call) {
   const std::optional<int64_t> whole = int_of(call[0]);
-  if (!whole) return type_error("bit_length needs an int", call.span);
+  if (!whole) return wrong_type("bit_length needs an int", call.span);
   return make_int(std::bit_width(static_cast<uint64_t>(std::abs(*whole))));
 }
 
@@ -220,7 +218,7 @@ std::vector<FunctionRow> python_rows() {
       {"builtins.reversed", "value", Where::any, sequence},
       {"builtins.zip", "*values, strict=False", Where::any, zip},
       {"builtins.enumerate", "value, start=0", Where::any, enumerate},
-      {"builtins.sum", "value, start=0", Where::any, sum},
+      {"builtins.sum", "value, start=0", Where::any, python_sum},
       {"builtins.slice", "*bounds", Where::any, slice},
       {"builtins.print|helion.language.device_print", "*values", Where::any, print},
       {"builtins.round", "value", Where::any, math_round},

@@ -9,8 +9,6 @@
 namespace hc::lang {
 namespace {
 
-std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 /// What the elements are set to: nothing for "empty".
 std::optional<Value> fill_of(std::string_view word, const Value& given) {
   if (word.find("empty") != std::string_view::npos) return std::nullopt;

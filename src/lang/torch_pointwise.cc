@@ -70,8 +70,6 @@ const std::map<std::string_view, OpKind>& direct_ops() {
   return kOps;
 }
 
-std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 /// A function that is one op; floor and its like leave integers as they are.
 Result<Value> direct(Tracer& tracer, const Call& call) {
   const OpKind kind = direct_ops().at(last_word(call.name));

@@ -13,8 +13,6 @@ namespace {
 using ir::OpKind;
 using ir::ReduceKind;
 
-std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 /// The dimension to reduce: `dim` in range, or the only dimension when `dim` is None.
 Result<int> axis_of(Tracer& tracer, const Device& value, const Value& dim, const Span& span) {
   const Values* list = items_of(dim);

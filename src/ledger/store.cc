@@ -24,7 +24,7 @@ Diagnostic cannot_write(const std::string& path, const std::string& why) {
       "free space or rights, then run the same command again; what was stored so far is kept");
 }
 
-Diagnostic broken(std::string message) {
+Diagnostic broken_ledger(std::string message) {
   return Diagnostic{.code = Code::evidence_broken, .message = std::move(message)};
 }
 
@@ -92,15 +92,16 @@ void Store::State::note_names(size_t from) {
 Status Store::State::refresh() {
   const std::string path = ledger_path(artifacts_dir);
   if (!file_exists(path))
-    return view.lines.empty() ? success() : Status(broken("the ledger was deleted while it was in use"));
+    return view.lines.empty() ? success() : Status(broken_ledger("the ledger was deleted while it was in use"));
   std::string why;
   const std::optional<std::string> text = read_file(path, &why);
   if (!text) return Diagnostic{.code = Code::file_error, .message = fmt::format("{} cannot be read: {}", path, why)};
-  if (text->size() < known_bytes) return broken("the ledger became shorter while it was in use");
+  if (text->size() < known_bytes) return broken_ledger("the ledger became shorter while it was in use");
   const size_t from = view.lines.size();
   extend_view(&view, std::string_view(*text).substr(known_bytes));
   if (!view.broken.empty()) {
-    return broken(view.broken.front()).fix("restore ledger.jsonl from a copy, or move artifacts/ aside and start anew");
+    return broken_ledger(view.broken.front())
+        .fix("restore ledger.jsonl from a copy, or move artifacts/ aside and start anew");
   }
   known_bytes = text->size() - view.torn.size();
   note_names(from);
@@ -138,7 +139,7 @@ Status Store::State::catch_up() {
   const std::optional<Anchor> anchor = read_anchor(anchor_path);
   if (!anchor) return success();
   if (const std::string why = written_past_anchor(view, *anchor); !why.empty()) {
-    return broken(why).fix(fmt::format("restore ledger.jsonl from a copy; the anchor is {}", anchor_path));
+    return broken_ledger(why).fix(fmt::format("restore ledger.jsonl from a copy; the anchor is {}", anchor_path));
   }
   const int64_t count = static_cast<int64_t>(view.lines.size());
   if (anchor->count < 0 || count <= anchor->count) return success();
@@ -169,7 +170,7 @@ Status Store::State::check_anchor(bool fresh) {
   }
   const std::vector<std::string> faults = compare_with_anchor(view, *anchor);
   if (faults.empty()) return catch_up();
-  return broken(faults.front()).fix(fmt::format("restore ledger.jsonl; the anchor is {}", anchor_path));
+  return broken_ledger(faults.front()).fix(fmt::format("restore ledger.jsonl; the anchor is {}", anchor_path));
 }
 
 Status Store::State::append_locked(LedgerLine line) {
