@@ -319,9 +319,6 @@ std::vector<Option> workbench_options(std::vector<Option> more) {
 }
 
 Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::string& who) {
-  ClimbOptions options;
-  options.task_path = parsed.get("TASK");
-  options.artifacts = parsed.get("--artifacts", options.artifacts);
   if (!parsed.has("--variant")) {
     return Diagnostic{Code::usage, fmt::format("{} works on one variant, and none is named", who)}.fix(
         "--variant NAME");
