@@ -80,6 +80,28 @@ TEST_F(FullDisk, FromTheBeginLeavesNothingHalfWritten) {
   EXPECT_EQ(run("check").exit_code, again.exit_code);
 }
 
+TEST_F(FullDisk, DuringTheConfirmingPairsKeepsTheTuneAndGoesOn) {
+  std::string task = read_file(path("tiny.toml")).value_or("");
+  task.replace(task.find("[effort]\n"), 9, "[effort]\naa_pairs = 0\n");  // the pairs are to be the first that is large
+  ASSERT_EQ(write_file_atomic(path("tiny.toml"), task), "");
+  expect_said(climb_within(16 * 1024));
+  EXPECT_EQ(stored("tune-t1"), 1) << "what was stored before is kept";
+  EXPECT_EQ(stored("/confirm-t1"), 0) << "the pairs did not fit";
+  const auto goal = contract::read_goal(artifacts());
+  ASSERT_TRUE(goal.ok());
+  EXPECT_NE(run("check").exit_code, 2) << "incomplete, and not broken";
+
+  const RunOutcome again = run("climb tiny.toml");
+  SCOPED_TRACE(again.out + again.err);
+  EXPECT_NE(again.exit_code, 65);
+  EXPECT_NE(again.out.find("going on with run " + goal.value().run), std::string::npos);
+  EXPECT_NE(again.out.find("tuned before"), std::string::npos);
+  EXPECT_EQ(stored("tune-t1"), 1);
+  if (again.out.find("was not measured") != std::string::npos) GTEST_SKIP() << "the machine was too restless";
+  EXPECT_EQ(stored("/confirm-t1"), 1);
+  EXPECT_EQ(run("check").exit_code, again.exit_code);
+}
+
 TEST_F(FullDisk, DuringATuneOfOurOwnSaysSoAndBlamesNoCandidate) {
   if (!runtime::find_toolchain().ok()) GTEST_SKIP() << "no compiler is there";
   const std::string task = fmt::format(
