@@ -72,7 +72,8 @@ Result<int> Climb::take_spread(const std::map<std::string, Variants>& shares) {
     std::string names;
     for (const contract::TaskVariant* variant : variants) names += " " + variant->name;
     progress_.line(fmt::format("{} takes{}", uuid, names));
-    threads.emplace_back([this, &variants, &stop, &result = results[threads.size()]] {
+    threads.emplace_back([this, &variants, &stop, index = threads.size(), &result = results[threads.size()]] {
+      Progress::enter(static_cast<int>(index) + 1);
       const std::unique_ptr<Climb> mine = part();
       const Status joined = mine->join(*this);
       result = joined.ok() ? mine->take_in_turn(variants, &stop) : Result<int>(joined.error());

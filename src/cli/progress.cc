@@ -16,6 +16,9 @@ constexpr double kTerminalBeat = 0.2;
 constexpr double kPlainBeat = 4;
 constexpr size_t kWidth = 118;
 
+/// Of the calling thread. Threads that a search starts say what the search does, so they stand in part 0 as it does.
+thread_local int part_of_thread = 0;
+
 std::string clock_text(double seconds) {
   const int whole = static_cast<int>(seconds);
   return fmt::format("{}:{:02}", whole / 60, whole % 60);
@@ -47,13 +50,15 @@ void Progress::line(const std::string& text) {
 
 void Progress::now(const std::string& text) {
   const std::lock_guard guard(mutex_);
-  current_[std::this_thread::get_id()] = text;
+  current_[part_of_thread] = text;
   show(false);
 }
 
+void Progress::enter(int part) { part_of_thread = part; }
+
 void Progress::done() {
   const std::lock_guard guard(mutex_);
-  current_.erase(std::this_thread::get_id());
+  current_.erase(part_of_thread);
 }
 
 /// The caller holds the mutex.
@@ -62,7 +67,7 @@ void Progress::show(bool force) {
   if (current_.empty() || (!force && now_s - shown_s_ < (terminal_ ? kTerminalBeat : kPlainBeat))) return;
   shown_s_ = now_s;
   std::string all;
-  for (const auto& [thread, what] : current_) all += (all.empty() ? "" : " | ") + what;
+  for (const auto& [part, what] : current_) all += (all.empty() ? "" : " | ") + what;
   const std::string text = fmt::format("{:>6}  {}", clock_text(now_s - start_s_), all);
   if (terminal_) {
     fmt::print("\r\033[K{}", text.substr(0, kWidth));

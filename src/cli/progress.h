@@ -18,10 +18,12 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   /// A line that stays.
   void line(const std::string& text);
-  /// What the calling thread is doing now; shown at once on a terminal, else at the next beat, beside what other
-  /// threads said that they are doing.
+  /// What is being done now, by the part that the calling thread belongs to; shown at once on a terminal, else at the
+  /// next beat, beside what the other parts do.
   void now(const std::string& text);
-  /// The calling thread does nothing any more.
+  /// The calling thread works on this part from now on; every thread begins in part 0.
+  static void enter(int part);
+  /// The calling thread's part does nothing any more.
   void done();
 
  private:
@@ -30,8 +32,8 @@ class Progress {
   bool terminal_;
   double start_s_;
   double shown_s_ = 0;
-  std::map<std::thread::id, std::string> current_;
-  bool transient_ = false;  ///< a rewritten line stands on the terminal
+  std::map<int, std::string> current_;  ///< by part
+  bool transient_ = false;              ///< a rewritten line stands on the terminal
   bool stop_ = false;
   std::mutex mutex_;
   std::condition_variable wake_;
