@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/ceiling.h"
 #include "report/pages.h"
 #include "report/style.h"
 #include "report/svg.h"
@@ -152,7 +153,9 @@ std::string speed_section(const Model& m) {
       "Bounds are one-sided at 95 % over interleaved pairs of fresh processes.</p><div class=\"scroll\"><table>";
   out += table_head(m) + "<tbody>";
   for (const Row& row : m.rows) out += table_row(m, row);
-  out += "</tbody>" + table_foot(m) + "</table></div>" + empty_launches(m) + "</section>\n<section class=\"plots\">";
+  out += "</tbody>" + table_foot(m) + "</table></div>" + empty_launches(m);
+  if (const std::string share = copy_share_text(m); !share.empty()) out += "<p>" + escape(share) + "</p>";
+  out += "</section>\n<section class=\"plots\">";
   for (const std::string& unit : m.units) {
     out += fmt::format("<figure><figcaption><b>Speed per variant</b>, {}<div class=\"legend\">", escape(unit));
     const bool before = std::any_of(m.rows.begin(), m.rows.end(), [](const Row& r) { return r.before > 0; });

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "report/ceiling.h"
 #include "report/pages.h"
 
 namespace hc::report {
@@ -163,6 +164,7 @@ std::string markdown_page(const Model& m, const std::string& generated) {
   out += table_head(m);
   for (const Row& row : m.rows) out += table_row(m, row);
   out += summary_row(m) + "\n" + empty_launches(m);
+  if (const std::string share = copy_share_text(m); !share.empty()) out += share + "\n\n";
   out += "Variants:\n\n";
   for (const Row& row : m.rows) out += fmt::format("* {}: `{}`\n", row.name, row.inputs);
   out += "\n" + markdown_life(m) + tuning_section(m) + losses_section(m);

@@ -1,5 +1,6 @@
 // Reports of made-up ledgers against an approved text, and what has to be on every page.
 #include "report/report.h"
+#include "report/ceiling.h"
 
 #include <gtest/gtest.h>
 
@@ -256,6 +257,19 @@ TEST_F(ReportTest, TheCalibrationHasItsTableAndItsAbsenceItsRisk) {
   ledger::testing::fake_goal(artifacts_, anchor_, kUnmet);
   ASSERT_TRUE(write().ok());
   EXPECT_NE(page("report.md").find("calibration is switched off"), std::string::npos);
+}
+
+TEST(CopyShare, NamesThoseThatStayBehindTheCopy) {
+  Model m;
+  EXPECT_EQ(copy_share_text(m), "");
+  Row fast, slow, alone;
+  fast.name = "fast", fast.after = 81, fast.ceiling = 100;
+  slow.name = "slow", slow.after = 79, slow.ceiling = 100;
+  alone.name = "alone", alone.after = 10;
+  m.rows = {fast, alone};
+  EXPECT_EQ(copy_share_text(m), "No variant is below 0.8 of the streaming copy of the same run.");
+  m.rows = {slow, fast, slow};
+  EXPECT_EQ(copy_share_text(m), "Below 0.8 of the streaming copy of the same run: slow, slow.");
 }
 
 TEST_F(ReportTest, MeansNeedEveryValue) {
