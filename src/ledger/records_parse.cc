@@ -113,14 +113,46 @@ Criteria parse_criteria(const JsonReader& in) {
   return criteria;
 }
 
+bool is_kind(const std::string& kind) { return kind == "pairs" || kind == "tune" || kind == "check"; }
+
+/// Reads up to the kind, which stands at the begin of what may be a megabyte.
+struct HeadReader : nlohmann::json_sax<Json> {
+  std::string schema, kind, at;
+  int depth = 0;
+  bool more() const { return schema.empty() || kind.empty(); }
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool string(string_t& value) override {
+    if (depth == 1 && at == "schema") schema = value;
+    if (depth == 1 && at == "kind") kind = value;
+    return more();
+  }
+  bool start_object(size_t) override { return ++depth > 0; }
+  bool key(string_t& name) override {
+    if (depth == 1) at = name;
+    return true;
+  }
+  bool end_object() override { return --depth >= 0; }
+  bool start_array(size_t) override { return ++depth > 0; }
+  bool end_array() override { return --depth >= 0; }
+  bool parse_error(size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+};
+
 }  // namespace
 
 Result<std::string> artifact_kind(const std::string& text, const std::string& where) {
+  HeadReader head;
+  Json::sax_parse(text, &head);
+  if (head.schema == kArtifactSchema && is_kind(head.kind)) return head.kind;
   const Json json = HC_TRY(parse_document(text, where, kArtifactSchema));
   std::string failure;
   std::string kind = JsonReader(json, "", &failure).text("kind");
   if (!failure.empty()) return bad_document(where, failure);
-  if (kind != "pairs" && kind != "tune" && kind != "check") {
+  if (!is_kind(kind)) {
     return bad_document(where, fmt::format("kind \"{}\" is not known", kind));
   }
   return kind;
