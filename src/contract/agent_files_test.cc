@@ -239,6 +239,8 @@ TEST(Playbook, CoversTheWholeClimb) {
                            "power cap",
                            "PyTorch",
                            "CuTe",
+                           "such as `i1`",
+                           "`.gitignore` before the climb",
                            "archived"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }

@@ -46,7 +46,8 @@ Result<Idea> need_open(const ledger::Store& store, const std::string& run, const
   std::vector<Idea> ideas = backlog(store.view(), run);
   const auto it = find(ideas, id);
   if (it == ideas.end()) {
-    return goal_error(fmt::format("the backlog has no idea `{}`", id)).fix("`hillclimb status` lists the ideas");
+    return goal_error(fmt::format("the backlog has no idea `{}`", id))
+        .fix("give its id, such as `i1`, and not its place; `hillclimb idea list` lists the ideas");
   }
   if (!it->open) return goal_error(fmt::format("the idea {} was closed: {}", id, it->outcome));
   return *it;

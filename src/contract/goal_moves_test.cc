@@ -494,6 +494,23 @@ TEST_F(GoalMovesTest, EverySuggestedCommandNamesTheTaskFile) {
     EXPECT_EQ(text.find("TASK"), std::string::npos) << text;
 }
 
+TEST_F(GoalMovesTest, VoidPairsAreNoReasonToRewriteTheKernel) {
+  Standing s = look(artifacts_, anchor_);
+  s.report.variants[0].reason = "9 of 15 pairs are void: the machine was too restless";
+  const std::string step = next_step(s);
+  EXPECT_NE(step.find("wait until nothing else runs here"), std::string::npos) << step;
+  EXPECT_NE(step.find("`hillclimb confirm tasks/softmax-cpu.toml --variant worse`"), std::string::npos) << step;
+  EXPECT_EQ(step.find("transplant"), std::string::npos) << step;
+}
+
+TEST_F(GoalMovesTest, AnUnknownIdeaIsAnsweredWithWhatAnIdLooksLike) {
+  ledger::Store s = store();
+  ASSERT_TRUE(add_idea(s, "r1", "two rows per thread", "", 0).ok());
+  const auto ranked = rank_idea(s, "r1", "1", 1);
+  ASSERT_FALSE(ranked.ok());
+  EXPECT_NE(ranked.error().help.find("such as `i1`"), std::string::npos) << ranked.error().help;
+}
+
 TEST_F(GoalMovesTest, ATaskFileIsQuotedForAShellWhereItHasTo) {
   ledger::Lock lock;
   EXPECT_EQ(ledger::task_argument(lock), "TASK") << "locks of earlier versions";

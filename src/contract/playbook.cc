@@ -61,7 +61,9 @@ constexpr Line kGround[] = {
      "which only give the search a head start. If the design is in the way, change the design."},
     {"",
      "* **Scope.** The task file's `[scope]` says which paths may change: `hillclimb scope TASK` checks it, against "
-     "the branch's upstream or `--base COMMIT`. Run it before each commit."},
+     "the branch's upstream or `--base COMMIT`. Run it before each commit. Commit the agent's own files and "
+     "`.gitignore` "
+     "before the climb and note that commit as the base: later they count as changes outside of the scope."},
     {"",
      "* **Subagents** may read, sweep, compare and babysit long runs, and report conclusions. Choice of ideas, "
      "measurements "
@@ -117,7 +119,7 @@ constexpr Line kSteps[] = {
     {"",
      "1. `hillclimb status` names it. Fill the backlog: `hillclimb idea add \"...\" --variant V`, put the best first "
      "with "
-     "`hillclimb idea rank ID --rank 1`."},
+     "`hillclimb idea rank ID --rank 1`. ID is what `idea add` printed, such as `i1`, not its place."},
     {"handoff",
      "2. `hillclimb handoff TASK --variant V` writes winning source, config, the baselines' numbers and the rules into "
      "one folder."},

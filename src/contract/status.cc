@@ -59,6 +59,14 @@ std::string step_for(const Standing& s, const VariantVerdict& v) {
         "measures further pairs; when it stays restless, ask the owner, and a pause names the A/A record.",
         v.name, s.task, v.name);
   }
+  if (v.reason.find("too restless") != std::string::npos) {
+    return fmt::format(
+        "too few pairs of {} hold, whatever its kernel is worth: wait until nothing else runs here, then `hillclimb "
+        "confirm {} --variant {}` tunes and measures it anew; a run of the same candidate leaves the void pairs where "
+        "they "
+        "are, and only another candidate or a fresh goal is judged without them.",
+        v.name, s.task, v.name);
+  }
   if (v.undecided || v.reason.starts_with("only nominated")) {
     return fmt::format("{} is not decided yet: `hillclimb verify {} --variant {}` measures the pairs that are due.",
                        v.name, s.task, v.name);
