@@ -173,6 +173,14 @@ Result<ledger::VariantVerdict> Workbench::settle_entry(const std::string& subjec
     }
   }
   if (shape && confirmed && !same && !shape->stale) {
+    std::vector<std::string> broken;
+    const auto* last = work_.evidence.empty() ? nullptr : evidence.pairs(work_.evidence.back(), &broken);
+    if (last) {
+      const auto valid = std::count_if(last->pairs.begin(), last->pairs.end(), [](const auto& p) { return p.valid; });
+      progress_.line(fmt::format(
+          "{}  this config: {:.4f} of its best baseline in {} valid of {} pairs, a hint alone ({})", work_.label,
+          ledger::lowest_ratio(*last, lock_), valid, last->pairs.size(), store_->named_path(work_.evidence.back())));
+    }
     progress_.line(fmt::format("{}  the goal keeps its confirmed entry, which is of another config", work_.label));
     return verdict();
   }

@@ -219,6 +219,21 @@ TEST_F(WholeWay, VerifyConfirmsTheStoredWinnerAndPoolsARepeat) {
   EXPECT_EQ(confirming()[0], evidence[0]);
   EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
   EXPECT_EQ(tune_ids().size(), 1u) << "verify tunes nothing";
+
+  // another config leaves the entry alone, and its own number is said all the same
+  std::optional<knob::Config> other;
+  const ledger::TuneRecord record = tune_of(tune);
+  for (const ledger::Candidate& c : record.candidates) {
+    if (c.outcome == ledger::Outcome::ok && c.config != record.winner) other = tune::config_from_json(c.config).value();
+  }
+  ASSERT_TRUE(other.has_value());
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const Result<ledger::VariantVerdict> beside = open("measure t1")->measure(other);
+  const std::string said = testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(beside.ok()) << beside.error().message;
+  EXPECT_EQ(confirming().size(), 2u) << "the entry stays";
+  EXPECT_NE(said.find("  this config: "), std::string::npos) << said;
 }
 
 /// As `climb --beyond` leaves it when the new winner is no better: the newest tune is not the entry's.
