@@ -1,8 +1,6 @@
 // Which baselines can run on this machine: one that cannot is a row with its reason, and the others go on.
 #include <fmt/format.h>
 
-#include "base/hash.h"
-#include "base/json.h"
 #include "cli/climb.h"
 #include "cli/worker_arm.h"
 
@@ -25,13 +23,7 @@ Status Climb::look_for_baselines(const Subject& subject) const {
 
 /// Records, once a run, that a baseline is not available here.
 Status Climb::leave_out(Work& work, const contract::TaskBaseline& baseline, const Diagnostic& why) {
-  tune::Contender absent;
-  absent.arm.name = baseline.name;
-  absent.arm.role = ledger::Role::baseline;
-  Json recipe = Json::object();
-  for (const auto& [key, value] : baseline.recipe) recipe[key] = parse_json(value).value_or(Json(value));
-  absent.arm.config = recipe.dump();
-  absent.arm.source_sha256 = sha256_hex(absent.arm.config);
+  const tune::Contender absent = base_contender(baseline, task_, work.subject);
   Description told;
   told.outcome = ledger::Outcome::refused;
   told.reason = why.help.empty() ? why.message : why.message + "; " + why.help;

@@ -64,25 +64,6 @@ Result<std::vector<std::string>> ordered_args(const contract::TaskVariant& varia
   return out;
 }
 
-tune::Contender base_contender(const contract::TaskBaseline& baseline, const contract::Task& task,
-                               const Subject& subject) {
-  tune::Contender out;
-  out.arm.name = baseline.name;
-  out.arm.role = ledger::Role::baseline;
-  Json recipe = Json::object();
-  for (const auto& [key, value] : baseline.recipe) recipe[key] = parse_json(value).value_or(Json(value));
-  out.arm.config = recipe.dump();
-  out.arm.source_sha256 = sha256_hex(out.arm.config);
-  out.arm.worker = fmt::format("{}", fmt::join(baseline.worker, " "));
-  out.prepare.implementation = baseline.key("implementation");
-  out.prepare.operation = baseline.key("operation");
-  out.prepare.library = baseline.key("library");
-  out.prepare.args = subject.arg_texts;
-  out.prepare.seed = subject.input_seed;
-  out.prepare.threads = task.effort.threads;
-  return out;
-}
-
 Result<std::vector<tune::Contender>> onednn_contenders(const tune::Contender& base, const Context& context) {
   const std::vector<bench::Offer> offers = HC_TRY(bench::discover_offers({context.program, "worker"}, onednn_paths()));
   std::vector<tune::Contender> out;
@@ -103,6 +84,25 @@ Result<std::vector<tune::Contender>> onednn_contenders(const tune::Contender& ba
 }
 
 }  // namespace
+
+tune::Contender base_contender(const contract::TaskBaseline& baseline, const contract::Task& task,
+                               const Subject& subject) {
+  tune::Contender out;
+  out.arm.name = baseline.name;
+  out.arm.role = ledger::Role::baseline;
+  Json recipe = Json::object();
+  for (const auto& [key, value] : baseline.recipe) recipe[key] = parse_json(value).value_or(Json(value));
+  out.arm.config = recipe.dump();
+  out.arm.source_sha256 = sha256_hex(out.arm.config);
+  out.arm.worker = fmt::format("{}", fmt::join(baseline.worker, " "));
+  out.prepare.implementation = baseline.key("implementation");
+  out.prepare.operation = baseline.key("operation");
+  out.prepare.library = baseline.key("library");
+  out.prepare.args = subject.arg_texts;
+  out.prepare.seed = subject.input_seed;
+  out.prepare.threads = task.effort.threads;
+  return out;
+}
 
 uint64_t input_seed_of(const std::string& run, const std::string& lock) {
   // 48 bits, which every reader of JSON keeps

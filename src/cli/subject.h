@@ -43,6 +43,9 @@ tune::EvaluatorSetup evaluator_setup(const Subject& subject, const tune::BuildSi
 
 /// Paths of oneDNN libraries outside of the system's folders: virtual environments near the working directory.
 std::vector<std::string> onednn_paths();
+/// What every implementation of a baseline has: name, role, the recipe as its config, and what is prepared.
+tune::Contender base_contender(const contract::TaskBaseline& baseline, const contract::Task& task,
+                               const Subject& subject);
 /// Every implementation that could stand for a baseline: one per library where it has several. not_available when none
 /// can be started, with how to get one.
 Result<std::vector<tune::Contender>> baseline_contenders(const contract::TaskBaseline& baseline,

@@ -10,29 +10,17 @@
 #include "base/subprocess.h"
 #include "cli/workbench.h"
 #include "cli/worker_listing.h"
+#include "cli/worker_task_fixture.h"
 #include "ledger/checker.h"
 #include "report/report.h"
 
 namespace hc::cli {
 namespace {
 
-const std::string kProgram = std::string(HC_BINARY_DIR) + "/hillclimb";
 const std::string kSource = HC_SOURCE_DIR;
-const std::string kWorker = kSource + "/test/workers/softmax_worker.py";
 
-class WorkerCandidate : public testing::Test {
+class WorkerCandidate : public WorkerTask {
  protected:
-  void SetUp() override {
-    if (!file_exists(kProgram)) GTEST_SKIP() << "hillclimb was not built";
-    if (!run_process({"python3", "--version"}, 20).ok()) GTEST_SKIP() << "no python3 is there";
-    folder_ = make_temp_folder("worker-candidate-test");
-    context_ = {path("cache"), path("state"), path("anchor.json"), kProgram};
-  }
-  void TearDown() override {
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
-  }
-  std::string path(const std::string& name) const { return join_path(folder_, name); }
-
   /// The candidate `mine` with further lines, against a baseline that does everything twelve times.
   void write_task(const std::string& candidate, const std::string& arguments = "") const {
     const std::string text = fmt::format(
@@ -43,16 +31,6 @@ class WorkerCandidate : public testing::Test {
         "pairs = 8\nblocks = 5\nblock_seconds = 0.0005\nnominate_pairs = 2\n",
         kSource, kWorker, arguments, candidate);
     ASSERT_EQ(write_file_atomic(path("tiny.toml"), text), "");
-  }
-  /// Whatever else runs on this machine voids nothing here.
-  ClimbOptions options(const std::string& who) const {
-    ClimbOptions out;
-    out.task_path = path("tiny.toml");
-    out.artifacts = path("artifacts");
-    out.who = who;
-    out.anchor_band = 1e9;
-    out.canary = [] { return bench::CanaryReading{1, 1, 0}; };
-    return out;
   }
   /// Variants without numbers after `start`, and what it printed.
   std::pair<int, std::string> start(bool fresh = false) const {
@@ -70,15 +48,6 @@ class WorkerCandidate : public testing::Test {
     EXPECT_EQ(without, 0) << out;
     return without == 0;
   }
-  /// The newest stored record whose file name holds a text, or empty.
-  std::string stored(const std::string& part) const {
-    const ledger::LedgerView view = ledger::read_ledger(path("artifacts"));
-    for (auto line = view.lines.rbegin(); line != view.lines.rend(); ++line) {
-      if (line->kind == "object" && line->name.find(part) != std::string::npos)
-        return ledger::read_object(path("artifacts"), line->object).value();
-    }
-    return "";
-  }
   int lines_named(const std::string& part) const {
     int out = 0;
     for (const ledger::LedgerLine& line : ledger::read_ledger(path("artifacts")).lines) {
@@ -86,7 +55,6 @@ class WorkerCandidate : public testing::Test {
     }
     return out;
   }
-  ledger::CheckReport check() const { return ledger::check_goal({path("artifacts/goal.json"), path("anchor.json")}); }
   /// A step's command as a user types it: status and everything that it printed.
   std::pair<int, std::string> command(const std::vector<std::string>& words) const {
     std::vector<std::string> argv = {kProgram};
@@ -94,9 +62,6 @@ class WorkerCandidate : public testing::Test {
     const RunOutcome out = run_process(argv, 120, {"HILLCLIMB_ANCHOR=" + path("anchor.json")});
     return {out.exit_code, out.out + out.err};
   }
-
-  std::string folder_;
-  Context context_;
 };
 
 TEST_F(WorkerCandidate, ASecondBackendIsCheckedBeforeTheFirstNumber) {
