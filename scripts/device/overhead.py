@@ -2,13 +2,15 @@
 """The same kernel through the C++ worker and through the Python worker: do their block medians agree within 0.5 %?
 
 The C++ worker compiles one copy kernel for each size and saves it. Then, in rounds of fresh processes, both workers load that
-very binary and time it with the same timer; a second C++ process shows what two equal arms differ by. The order turns
-round every round. The short kernel scatters more, so it gets further rounds alone. Writes overhead.json (every reading) under
+very binary and time it with the same timer; a second C++ process shows what two equal arms differ by. Rounds go through all
+orders of the arms. Where buffers lie moves a short kernel by some tenths of a per cent for as long as a process lives, so every
+process times it on several sets of buffers; it also gets further rounds alone. Writes overhead.json (every reading) under
 --out and prints a table. Ends with 0 when the arms agree at every size, with 1 when they differ at one, otherwise with 3: the bounds
 reach beyond the limit, and more rounds are needed.
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -25,6 +27,7 @@ from worker_lines import exchange
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SIZES = {"20us": 10 << 20, "100us": 52 << 20}  # f32 elements; a copy of n moves 8 n bytes, at about 4 TB/s
 SHORT = ["20us"]  # what the further rounds time
+SETS = {"20us": 6, "100us": 2}  # sets of buffers in a process
 CONFIG = {"threads": 256, "unroll": 4}
 LIMIT = 0.005
 TIMER = []  # path of libhillclimb_timer.so, when it lies beside the worker
@@ -75,18 +78,23 @@ def start(command, manifests, sizes, errors):
     worker = Worker(command, errors)
     worker.ask(op="hello", protocol=1)
     hashes = {}
-    for name in sizes:
+    for name, slot in slots(sizes):
         made = worker.ask(op="prepare", implementation="cubin", operation="copy", args=[f"f32[{SIZES[name]}]"], seed=1,
-                          manifest=manifests[name], slot=name)
-        verdict = worker.ask(op="check", slot=name)["verdict"]
+                          manifest=manifests[name], slot=slot)
+        verdict = worker.ask(op="check", slot=slot)["verdict"]
         if verdict["wrong"] or verdict["nonfinite"]:
             raise RuntimeError(f"a wrong copy: {verdict}")
-        hashes[name] = made["inputs_sha256"]
+        hashes[slot] = made["inputs_sha256"]
     return worker, hashes
 
 
-def play(arms, manifests, sizes, reverse, options, errors):
-    """One round: fresh processes of all arms, timed one after the other. The raw replies by arm and size."""
+def slots(sizes):
+    """Every set of buffers: its size and the name of its slot."""
+    return [(name, f"{name}-{i}") for name in sizes for i in range(SETS[name])]
+
+
+def play(arms, manifests, sizes, order, options, errors):
+    """One round: fresh processes of all arms, timed one after the other. The raw replies by arm and size, one for each set of buffers."""
     workers, hashes, failures = {}, {}, []
 
     def begin(arm):
@@ -104,19 +112,26 @@ def play(arms, manifests, sizes, reverse, options, errors):
         raise RuntimeError("; ".join(failures))
     if any(h != hashes["cpp"] for h in hashes.values()):
         raise RuntimeError(f"the arms drew different inputs: {hashes}")
-    replies = {arm: {} for arm in arms}
-    for arm in list(arms)[::-1] if reverse else arms:
-        for name in sizes:
-            replies[arm][name] = workers[arm].ask(op="time", slot=name, blocks=options.blocks, min_block_s=3600,
-                                                  max_launches=options.launches, warmup_s=0.15)
+    replies = {arm: {name: [] for name in sizes} for arm in arms}
+    for arm in order:
+        for name, slot in slots(sizes):
+            replies[arm][name].append(workers[arm].ask(op="time", slot=slot, blocks=options.blocks, min_block_s=3600,
+                                                       max_launches=options.launches, warmup_s=0.1))
     for worker in workers.values():
         worker.bye()
     return replies
 
 
-def medians(reply):
-    """Median seconds of each block."""
-    return [statistics.median(block["seconds"]) for block in reply["blocks"]]
+def medians(replies):
+    """Median seconds of each block, of all sets of buffers. Records of version 1 hold one reply in place of a list."""
+    replies = [replies] if isinstance(replies, dict) else replies
+    return [statistics.median(block["seconds"]) for reply in replies for block in reply["blocks"]]
+
+
+def typical(replies):
+    """Seconds of a process: the mean over its sets of buffers of the median block."""
+    replies = [replies] if isinstance(replies, dict) else replies
+    return statistics.fmean(statistics.median(medians(reply)) for reply in replies)
 
 
 def student(freedom):
@@ -136,7 +151,7 @@ def outcome(low, high):
 
 def compare(rounds, arm, other, size):
     """Ratio of the arms' times over the rounds that have this size: the geometric mean of the rounds' ratios, with 95 % bounds."""
-    logs = [math.log(statistics.median(medians(r[arm][size])) / statistics.median(medians(r[other][size])))
+    logs = [math.log(typical(r[arm][size]) / typical(r[other][size]))
             for r in rounds if size in r[arm]]
     mean, low, high = statistics.fmean(logs), None, None
     if len(logs) > 1:
@@ -159,7 +174,7 @@ def main():
     parser.add_argument("--python", default=sys.executable, help="the Python that has PyTorch")
     parser.add_argument("--rounds", type=int, default=10, help="rounds with every size")
     parser.add_argument("--short-rounds", type=int, default=30, help=f"further rounds, of {' and '.join(SHORT)} alone")
-    parser.add_argument("--blocks", type=int, default=7)
+    parser.add_argument("--blocks", type=int, default=3)
     parser.add_argument("--launches", type=int, default=60)
     parser.add_argument("--budget-s", type=float, default=280, help="no round begins that would end later")
     options = parser.parse_args()
@@ -170,19 +185,19 @@ def main():
     options.search.append(sysconfig.get_path("purelib"))  # PyTorch's packages bring NVRTC along
     cpp = [options.worker] + [text for folder in options.search for text in ("--search", folder)]
     arms = {"cpp": cpp, "python": [options.python, "-m", "hillclimb_worker"], "cpp-again": cpp}
-    rounds, longest = [], 0
+    rounds, longest, orders = [], 0, list(itertools.permutations(arms))
     with open(options.out / "overhead.log", "w") as errors:
         manifests, facts = save_kernels(cpp, options.out / "kernels", errors)
         while len(rounds) < options.rounds + options.short_rounds and time.monotonic() - begun + longest < options.budget_s:
             round_begun = time.monotonic()
             sizes = SHORT if len(rounds) >= options.rounds else list(SIZES)
-            rounds.append(play(arms, manifests, sizes, len(rounds) % 2 == 1, options, errors))
+            rounds.append(play(arms, manifests, sizes, orders[len(rounds) % len(orders)], options, errors))
             longest = max(longest, time.monotonic() - round_begun)
     results = {size: {"python over cpp": compare(rounds, "python", "cpp", size),
                       "cpp over cpp": compare(rounds, "cpp-again", "cpp", size),
                       "microseconds": {arm: microseconds(rounds, arm, size) for arm in arms}}
                for size in SIZES}
-    record = {"schema": "hillclimb.overhead/1", "limit": LIMIT, "sizes": SIZES, "config": CONFIG, "facts": facts, "results": results,
+    record = {"schema": "hillclimb.overhead/2", "limit": LIMIT, "sizes": SIZES, "sets": SETS, "config": CONFIG, "facts": facts, "results": results,
               "rounds": rounds}
     (options.out / "overhead.json").write_text(json.dumps(record))
     for size, row in results.items():
