@@ -160,7 +160,7 @@ ledger::TuneRecord describe_record(const tune::Contender& contender, const Descr
   ledger::TuneRecord record;
   record.arm = contender.arm.name;
   record.winner_source_sha256 = contender.arm.source_sha256;
-  record.ended_by = "no search";
+  record.ended_by = ledger::kNoSearch;
   record.seconds = description.seconds;
   if (reply.tuned) {
     // The worker's word alone does not make a search full: one that lasted as long as it was allowed to was cut short.

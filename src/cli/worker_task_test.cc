@@ -146,7 +146,7 @@ TEST_F(WorkerTask, APinnedConfigIsNoTune) {
   EXPECT_EQ(ledger::parse_tune(stored("tune-t1"), "tune").value().ended_by, "no search");
   const Result<ledger::VariantVerdict> verdict = verify();
   ASSERT_TRUE(verdict.ok()) << verdict.error().message;
-  EXPECT_NE(verdict.value().reason.find("did not start cold"), std::string::npos) << verdict.value().reason;
+  EXPECT_NE(verdict.value().reason.find("no search found the config of"), std::string::npos) << verdict.value().reason;
   for (const Json& given : log()) EXPECT_TRUE(given["tune_s"].is_null());
 }
 

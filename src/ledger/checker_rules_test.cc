@@ -100,6 +100,29 @@ TEST_F(CheckerTest, ExtensionsPoolAndSpendHalfTheLevelEach) {
   EXPECT_DOUBLE_EQ(v.best.alpha, 0.05 / 4);
 }
 
+TEST_F(CheckerTest, AQuietRunMendsARestlessOne) {
+  goal_with([](PairsArtifact& a) {
+    for (int i = 0; i < 12; ++i) a.pairs.push_back({false, "canary", {}, {}, {}, {}});
+  });
+  Store store = Store::open(artifacts_, anchor_).value();
+  const Lock lock = testing::fake_lock({"a"});
+  const Arm arm = testing::fake_arm("hillclimb", Role::candidate);
+  const std::string subject = candidate_subject(arm.source_sha256, arm.config);
+  Evidence restless(artifacts_, store.view());
+  const VariantVerdict before = judge_variant(restless, lock, "a", confirming_ids(store.view(), "a", subject));
+  EXPECT_EQ(before.verdict, Verdict::open);
+  EXPECT_TRUE(before.undecided) << "more pairs settle it";
+  EXPECT_NE(before.reason.find("12 of 22 pairs are void: the machine was too restless; 2 valid pairs more are needed"),
+            std::string::npos)
+      << before.reason;
+  (void)testing::confirm_shape(store, {.name = "a", .ratio = 1.05, .seed = 99, .first_pid = 5000});
+  Evidence evidence(artifacts_, store.view());
+  const VariantVerdict after = judge_variant(evidence, lock, "a", confirming_ids(store.view(), "a", subject));
+  EXPECT_TRUE(after.broken.empty()) << after.broken.front();
+  EXPECT_EQ(after.verdict, Verdict::pass) << after.reason;
+  EXPECT_DOUBLE_EQ(after.best.alpha, 0.05 / 2) << "it has its price";
+}
+
 TEST_F(CheckerTest, FewerPairsThanAgreedAreOpen) {
   testing::fake_goal(artifacts_, anchor_, {{.name = "a", .ratio = 1.05, .pairs = 8}});
   const CheckReport report = check();

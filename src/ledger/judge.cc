@@ -188,6 +188,8 @@ std::string tune_doubt(Case& c, const Arm& arm) {
     c.verdict.broken.push_back(fmt::format("{}: the source of {} is not the one that the tune {}/{} found",
                                            c.variant.name, arm.name, tune->run, tune->name));
   }
+  if (tune->without_search())
+    return fmt::format("no search found the config of {}; only the winner of a cold full tune can pass", arm.name);
   if (!tune->started_cold) return fmt::format("the tune of {} did not start cold", arm.name);
   if (tune->ended_by != "converged")
     return fmt::format("the tune of {} was ended by a limit before it converged", arm.name);
@@ -343,10 +345,19 @@ void judge_confirmed(Case& c) {
     if (!b.full_tune) hold_back(c.verdict, fmt::format("{}: not a full tune of its own", b.name));
   }
   std::vector<std::string> ids;
+  std::vector<const PairsArtifact*> all;
   for (const Item& item : c.confirming) {
-    hold_back(c.verdict, refusal(*item.artifact));
+    hold_back(c.verdict, reading_refusal(*item.artifact));
     ids.push_back(item.id);
+    all.push_back(item.artifact);
   }
+  int more = 0;
+  std::string restless = void_refusal(all, &more);
+  if (!restless.empty()) restless += fmt::format("; {} valid pairs more are needed", more);
+  const bool settled_else = c.verdict.verdict == Verdict::open && !c.verdict.undecided;
+  hold_back(c.verdict, restless);
+  // quiet pairs mend it
+  if (!restless.empty() && c.verdict.verdict == Verdict::open) c.verdict.undecided = !settled_else;
   for (const BaselineVerdict& b : c.verdict.baselines) {
     hold_back(c.verdict, slower_than_itself(c.evidence, c.lock, c.variant, b.name, ids));
   }

@@ -71,6 +71,10 @@ std::vector<std::string> invalidities(const PairsArtifact& artifact, const Lock&
 /// Why a valid measurement cannot make a shape pass (wrong answer, impossible rate, void pairs, another machine), or
 /// empty.
 std::string refusal(const PairsArtifact& artifact);
+/// The same without a look at its void pairs, which may be too many in one run and few among all of a candidate.
+std::string reading_refusal(const PairsArtifact& artifact);
+/// Whether more than half of the pairs of all these measurements are void; `more`: valid pairs that would mend it.
+std::string void_refusal(const std::vector<const PairsArtifact*>& artifacts, int* more = nullptr);
 /// The first fact by which two measurements ran on different devices, `left and right`; empty when they agree.
 std::string other_device(const PairsArtifact& a, const PairsArtifact& b);
 /// Sentences about a listed measurement that is not what the ledger announced, once, under this goal's lock.

@@ -124,6 +124,9 @@ struct Candidate {
   double seconds = 0;  ///< time per call, 0 unless ok (or unstable)
 };
 
+/// What ended a tune that searched nothing.
+inline constexpr std::string_view kNoSearch = "no search";
+
 /// A search for a config; only a cold and full one can make a shape pass.
 struct TuneRecord {
   std::string run, name, task, variant, variant_hash;
@@ -132,7 +135,7 @@ struct TuneRecord {
   std::string compiler_sha256, kernel_sha256;
   uint64_t seed = 0;
   bool started_cold = false;  ///< fresh seed, empty compile cache, no history
-  std::string ended_by;       ///< "converged" or "limit"
+  std::string ended_by;       ///< "converged", "limit" or kNoSearch
   bool full = false;          ///< full effort: no cap on time or candidates cut it short
   double space_size = 0;      ///< number of configs in the space (may be above 2^53, then rounded)
   double seconds = 0;         ///< how long it took
@@ -141,6 +144,8 @@ struct TuneRecord {
   std::string winner_source_sha256;
   Facts machine;
   std::vector<Candidate> candidates;
+  /// There was nothing to search: the config is pinned, or the implementation has no tuner.
+  bool without_search() const { return ended_by == kNoSearch; }
   bool cold_and_full() const { return started_cold && full && ended_by == "converged"; }
 };
 

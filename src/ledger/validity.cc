@@ -245,10 +245,25 @@ std::vector<std::string> invalidities(const PairsArtifact& a, const Lock& lock) 
   return out;
 }
 
+std::string void_refusal(const std::vector<const PairsArtifact*>& artifacts, int* more) {
+  size_t pairs = 0, invalid = 0;
+  for (const PairsArtifact* a : artifacts) {
+    pairs += a->pairs.size();
+    for (const Pair& pair : a->pairs) invalid += !pair.valid;
+  }
+  const double room = kVoidShare * static_cast<double>(pairs);
+  if (more) *more = static_cast<int>(std::ceil(std::max(0.0, static_cast<double>(invalid) - room) / kVoidShare));
+  if (static_cast<double>(invalid) <= room) return "";
+  return fmt::format("{} of {} pairs are void: the machine was too restless", invalid, pairs);
+}
+
 std::string refusal(const PairsArtifact& a) {
-  size_t invalid = 0;
+  const std::string why = reading_refusal(a);
+  return why.empty() ? void_refusal({&a}) : why;
+}
+
+std::string reading_refusal(const PairsArtifact& a) {
   for (size_t k = 0; k < a.pairs.size(); ++k) {
-    invalid += !a.pairs[k].valid;
     for (const Reading& r : a.pairs[k].readings) {
       const Arm* arm = find_arm(a, r.arm);
       if (!a.pairs[k].valid || !arm) continue;
@@ -262,9 +277,6 @@ std::string refusal(const PairsArtifact& a) {
             rate, k + 1, a.read_gbs);
       }
     }
-  }
-  if (static_cast<double>(invalid) > kVoidShare * static_cast<double>(a.pairs.size())) {
-    return fmt::format("{} of {} pairs are void: the machine was too restless", invalid, a.pairs.size());
   }
   return changed_machine(a);
 }

@@ -191,9 +191,9 @@ std::string tuning_section(const Model& m) {
     rows += fmt::format(
         "<tr><td><b>{}</b></td><td class=\"num\">{}</td><td>{}</td><td class=\"num\">{:.0f}</td><td "
         "class=\"num\">{:.1f} s</td>"
-        "<td class=\"num\">{}</td><td>{}, {}</td><td><code>{}</code></td><td class=\"file\">{}</td></tr>\n",
+        "<td class=\"num\">{}</td><td>{}</td><td><code>{}</code></td><td class=\"file\">{}</td></tr>\n",
         escape(row.name), row.tune.candidates, outcomes, row.tune.space, row.tune.seconds, row.tune.seed,
-        row.tune.cold ? "cold" : "warm", escape(row.tune.ended_by), escape(row.tune.winner), escape(row.tune.file));
+        escape(row.tune.how()), escape(row.tune.winner), escape(row.tune.file));
   }
   if (rows.empty()) return "";
   return "<section><h2>Tuning</h2><p class=\"lead\">Best speed so far over the seconds of each search. Dots are "

@@ -93,9 +93,9 @@ std::string tuning_section(const Model& m) {
     std::string outcomes;
     for (const auto& [name, count] : row.tune.outcomes)
       outcomes += fmt::format("{}{} {}", outcomes.empty() ? "" : ", ", count, name);
-    out += fmt::format("| {} | {} | {} | {:.0f} | {:.1f} s | {} | {}, {} | `{}` | `{}` |\n", cell(row.name),
+    out += fmt::format("| {} | {} | {} | {:.0f} | {:.1f} s | {} | {} | `{}` | `{}` |\n", cell(row.name),
                        row.tune.candidates, cell(outcomes), row.tune.space, row.tune.seconds, row.tune.seed,
-                       row.tune.cold ? "cold" : "warm", cell(row.tune.ended_by), cell(row.tune.winner), row.tune.file);
+                       cell(row.tune.how()), cell(row.tune.winner), row.tune.file);
   }
   return any ? out + "\n" : "";
 }

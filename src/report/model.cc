@@ -266,7 +266,9 @@ void row_risks(const Row& row, std::vector<std::string>* out) {
     flag(fmt::format("{:.1f} {} is above the streaming copy of the same run ({:.1f})", row.after, row.unit,
                      row.ceiling));
   }
-  if (row.tune.present && !(row.tune.cold && row.tune.full && row.tune.ended_by == "converged")) {
+  if (row.tune.present && !row.tune.searched()) {
+    flag("no search found its config: only the winner of a cold full tune can pass");
+  } else if (row.tune.present && !(row.tune.cold && row.tune.full && row.tune.ended_by == "converged")) {
     flag(fmt::format("its tune was {}, {} and ended by {}", row.tune.cold ? "cold" : "warm",
                      row.tune.full ? "full" : "cut short",
                      row.tune.ended_by == "converged" ? "its own convergence" : "a limit"));
@@ -309,6 +311,10 @@ std::string state_of(const ledger::CheckReport& check) {
 }
 
 }  // namespace
+
+std::string TuneSummary::how() const {
+  return searched() ? fmt::format("{}, {}", cold ? "cold" : "warm", ended_by) : ended_by;
+}
 
 double geometric_mean(const std::vector<double>& values) {
   double sum = 0;

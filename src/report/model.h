@@ -31,6 +31,8 @@ struct TuneSummary {
   uint64_t seed = 0;
   bool cold = false, full = false;
   std::string ended_by;
+  std::string how() const;  ///< such as "cold, converged"
+  bool searched() const { return ended_by != ledger::kNoSearch; }
   double seconds = 0, space = 0;
   std::string winner;
   std::vector<std::pair<std::string, int>> outcomes;  ///< name and count, in the order of the enumeration
