@@ -77,6 +77,11 @@ std::string make_temp_folder(std::string_view prefix) {
   return ::mkdtemp(pattern.data()) ? pattern : std::string();
 }
 
+TempFolder::~TempFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
 std::string join_path(std::string_view a, std::string_view b) {
   std::string out(a);
   if (!out.empty() && out.back() != '/') out += '/';

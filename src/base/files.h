@@ -18,6 +18,19 @@ std::string make_folders(const std::string& path);
 bool file_exists(const std::string& path);
 /// A fresh folder under the system's temporary folder.
 std::string make_temp_folder(std::string_view prefix);
+/// A fresh folder under the system's temporary folder that goes, with what is in it, when this goes.
+class TempFolder {
+ public:
+  explicit TempFolder(std::string_view prefix) : path_(make_temp_folder(prefix)) {}
+  ~TempFolder();
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+  /// Empty when none could be made.
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
 /// Joins with exactly one slash.
 std::string join_path(std::string_view a, std::string_view b);
 /// Absolute path of the running program.

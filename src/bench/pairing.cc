@@ -155,14 +155,13 @@ bool Campaign::look_at_modules(int number, ArmRun* run) {
 
 /// Has the outputs written out and judged; their files are removed.
 Result<OutputVerdict> Campaign::verify(Worker& worker, const Arm& arm, bool run_again) {
-  const bool temporary = plan_.scratch_dir.empty();
-  const std::string folder = temporary ? make_temp_folder("hillclimb-outputs") : plan_.scratch_dir;
+  std::optional<TempFolder> temporary;
+  const std::string folder =
+      plan_.scratch_dir.empty() ? temporary.emplace("hillclimb-outputs").path() : plan_.scratch_dir;
   const CheckReply outputs =
       HC_TRY(worker.check({.out_dir = folder, .run = run_again, .slot = arm.prepare.slot, .elements = arm.elements}));
   Result<OutputVerdict> verdict = plan_.verify(arm, outputs);
   for (const OutputFile& output : outputs.outputs) ::unlink(output.path.c_str());
-  std::error_code ignored;
-  if (temporary) std::filesystem::remove_all(folder, ignored);
   return verdict;
 }
 

@@ -215,10 +215,11 @@ Status Climb::tune_worker(Work& work) {
   auto found = retune_.contains(work.variant->name) ? std::nullopt : stored_config(work, work.candidate);
   const bool before = found && found->second.candidates.front().outcome == ledger::Outcome::ok;
   if (!before) {
-    const std::string limit = tune_s > 0 ? fmt::format("at most {:.0f} s", tune_s) : "without a limit";
+    const std::string limit = tune_s > 0 ? fmt::format("at most {:.0f} s", tune_s) : "no limit";
     progress_.line(fmt::format("{}  {}", work.label,
                                tune_s < 0 ? "the config is pinned by the task, so nothing is tuned"
-                                          : fmt::format("{} tunes itself, {}", work.candidate.arm.name, limit)));
+                                          : fmt::format("asking {} for its config; a search of its own is given {}",
+                                                        work.candidate.arm.name, limit)));
     found = HC_TRY(record_config(work, work.candidate, tune_s, fmt::format("tune-{}", work.variant->name)));
   }
   const ledger::TuneRecord& record = found->second;
@@ -229,11 +230,15 @@ Status Climb::tune_worker(Work& work) {
   if (has_config) pin_config(&work.candidate, record.winner);
   work.candidate.arm.config = record.winner;
   work.candidate.arm.tune = work.tune_id;
-  work.candidate.arm.has_tuner = record.ended_by != "no search";
+  work.candidate.arm.has_tuner = !record.without_search();
   HC_TRY(tune::hash_binary(&work.candidate));
-  progress_.line(fmt::format("{}  {} in {:.0f} s ({}{}): {}", work.label, before ? "tuned before" : "tuned",
-                             record.seconds, record.ended_by,
-                             record.cold_and_full() ? "" : ", not a full cold tune, so it cannot pass", record.winner));
+  const std::string how = record.without_search() ? "no search, so it cannot pass"
+                          : record.cold_and_full()
+                              ? record.ended_by
+                              : fmt::format("{}, not a full cold tune, so it cannot pass", record.ended_by);
+  const std::string_view made = record.without_search() ? "has its config" : "tuned";
+  progress_.line(fmt::format("{}  {}{} in {:.0f} s ({}): {}", work.label, made, before ? " from before," : "",
+                             record.seconds, how, record.winner));
   return success();
 }
 
@@ -288,12 +293,9 @@ Status Climb::check_worker(Work& work) {
     const tune::Contender& c = work.candidate;
     const std::unique_ptr<bench::Worker> worker = HC_TRY(bench::Worker::start(c.argv, worker_limits(), c.env));
     HC_TRY(worker->prepare(c.prepare));
-    const std::string folder = make_temp_folder("hillclimb-check");
-    const Result<bench::CheckReply> outputs = worker->check({.out_dir = folder, .elements = c.elements});
+    const TempFolder folder("hillclimb-check");
     Result<bench::OutputVerdict> verdict =
-        outputs.ok() ? work.judge->judge(c, outputs.value()) : Result<bench::OutputVerdict>(outputs.error());
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
+        work.judge->judge(c, HC_TRY(worker->check({.out_dir = folder.path(), .elements = c.elements})));
     (void)worker->bye();
     return verdict;
   };
@@ -375,7 +377,7 @@ Result<bool> Climb::ready_worker(Work& work, const contract::TaskBaseline& basel
   }
   if (record.winner != "{}") pin_config(arm, record.winner);
   arm->arm.tune = found->first;
-  arm->arm.has_tuner = record.ended_by != "no search";
+  arm->arm.has_tuner = !record.without_search();
   return true;
 }
 

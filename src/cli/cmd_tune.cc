@@ -58,7 +58,8 @@ Result<int> tune_one(const Parsed& parsed, const Context& context, const Target&
   tune::TuneRequest request;
   tune::BuildSite site{target::host(), HC_TRY(runtime::find_toolchain()), context.cache_folder};
   request.cold = parsed.has("--cold");
-  if (request.cold) site.cache_folder = make_temp_folder("hillclimb-cold");
+  std::optional<TempFolder> cold;
+  if (request.cold) site.cache_folder = cold.emplace("hillclimb-cold").path();
   request.setup = evaluator_setup(target.subject, site, context, target.effort.threads);
   request.options.seed = seed;
   request.options.max_candidates = HC_TRY(parsed.whole("--candidates", target.effort.max_candidates, 1));

@@ -53,18 +53,15 @@ Result<std::unique_ptr<ReferenceJudge>> ReferenceJudge::make(const tune::Contend
   const std::unique_ptr<bench::Worker> worker =
       HC_TRY(bench::Worker::start(reference.argv, worker_limits(), reference.env));
   HC_TRY(worker->prepare(reference.prepare));
-  const std::string folder = make_temp_folder("hillclimb-reference");
-  const Result<bench::CheckReply> reply = worker->check({.out_dir = folder});
+  const TempFolder folder("hillclimb-reference");
+  const bench::CheckReply reply = HC_TRY(worker->check({.out_dir = folder.path()}));
   auto judge = std::make_unique<ReferenceJudge>();
   judge->name_ = reference.arm.name;
-  for (const bench::OutputFile& file : reply.ok() ? reply.value().outputs : std::vector<bench::OutputFile>{}) {
+  for (const bench::OutputFile& file : reply.outputs) {
     Output output{file.dtype, read_file(file.path).value_or(""), 0};
     output.mean = mean_magnitude(output.bytes, output.dtype);
     judge->outputs_.push_back(std::move(output));
   }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-  if (!reply.ok()) return reply.error();
   (void)worker->bye();
   if (!judge->outputs_.empty()) return judge;
   return Diagnostic{Code::measurement_failed, fmt::format("the reference {} wrote no output", reference.arm.name)};

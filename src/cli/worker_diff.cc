@@ -73,14 +73,10 @@ Result<int> diff_workers(const Parsed& parsed, Workbench& bench) {
   const contract::TaskBaseline* const baseline = HC_TRY(right_side(parsed, bench));
   const tune::Contender ours = HC_TRY(bench.stored_worker());
   const tune::Contender theirs = HC_TRY(bench.stored_baseline(*baseline));
-  const std::string scratch = make_temp_folder("listing");
+  const TempFolder scratch("listing");
   bench.progress().now("asking both workers for their code");
-  Result<WorkerListing> left = list_worker(ours, join_path(scratch, "left"));
-  Result<WorkerListing> right = list_worker(theirs, join_path(scratch, "right"));
-  std::error_code ignored;
-  std::filesystem::remove_all(scratch, ignored);
-  const WorkerListing a = HC_TRY(std::move(left));
-  const WorkerListing b = HC_TRY(std::move(right));
+  const WorkerListing a = HC_TRY(list_worker(ours, join_path(scratch.path(), "left")));
+  const WorkerListing b = HC_TRY(list_worker(theirs, join_path(scratch.path(), "right")));
   bench.progress().line("listed");
   const std::string& name = bench.task().candidate->name;
   fmt::print("left: the stored winner of {}; right: {}\n", name, baseline->name);

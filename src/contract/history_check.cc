@@ -148,15 +148,14 @@ void check_references(History& h) {
 Status check_tests(History& h) {
   if (h.rules.scope.test.empty()) return success();
   for (const Commit& c : h.commits) {
-    const std::string folder = make_temp_folder("commit");
+    const TempFolder copy("commit");
+    const std::string& folder = copy.path();
     const std::vector<std::string> env{"GIT_INDEX_FILE=" + join_path(folder, "index")};
     HC_TRY(h.git.run({"read-tree", c.id}, env));
     HC_TRY(h.git.run({"checkout-index", "--all", "--prefix=" + join_path(folder, "tree") + "/"}, env));
     (void)make_folders(join_path(folder, "tree"));
     const RunOutcome run = run_process({"sh", "-c", "cd \"$0\" && " + h.rules.scope.test, join_path(folder, "tree")},
                                        h.rules.test_seconds);
-    std::error_code error;
-    std::filesystem::remove_all(folder, error);
     if (run.ok()) continue;
     const std::string all = run.out + run.err + run.failure;
     h.find(fmt::format("the test command {} on {}: {}", run.timed_out ? "did not end" : "fails", c.name(),

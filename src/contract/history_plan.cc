@@ -139,17 +139,10 @@ std::vector<std::string> texts(const Json& json) {
 /// A temporary index file that is gone when this goes.
 class TempIndex {
  public:
-  TempIndex() : folder_(make_temp_folder("history")) {}
-  ~TempIndex() {
-    std::error_code error;
-    std::filesystem::remove_all(folder_, error);
-  }
-  TempIndex(const TempIndex&) = delete;
-  TempIndex& operator=(const TempIndex&) = delete;
-  std::vector<std::string> env() const { return {"GIT_INDEX_FILE=" + join_path(folder_, "index")}; }
+  std::vector<std::string> env() const { return {"GIT_INDEX_FILE=" + join_path(folder_.path(), "index")}; }
 
  private:
-  std::string folder_;
+  TempFolder folder_{"history"};
 };
 
 /// Gives `path` in the index the state that it has at a commit.
