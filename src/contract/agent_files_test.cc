@@ -240,7 +240,7 @@ TEST(Playbook, CoversTheWholeClimb) {
                            "PyTorch",
                            "CuTe",
                            "such as `i1`",
-                           "`.gitignore` before the climb",
+                           "`.gitignore` once the first",
                            "archived"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
