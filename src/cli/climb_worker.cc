@@ -236,9 +236,9 @@ Status Climb::tune_worker(Work& work) {
                           : record.cold_and_full()
                               ? record.ended_by
                               : fmt::format("{}, not a full cold tune, so it cannot pass", record.ended_by);
-  const std::string_view made = record.without_search() ? "has its config" : "tuned";
-  progress_.line(fmt::format("{}  {}{} in {:.0f} s ({}): {}", work.label, made, before ? " from before," : "",
-                             record.seconds, how, record.winner));
+  const std::string made =
+      fmt::format("{}{}", record.without_search() ? "config asked for" : "tuned", before ? " before" : "");
+  progress_.line(fmt::format("{}  {} in {:.0f} s ({}): {}", work.label, made, record.seconds, how, record.winner));
   return success();
 }
 

@@ -87,8 +87,8 @@ Result<int> diff_with_baseline(const Parsed& parsed, Workbench& bench) {
   const contract::TaskBaseline* const baseline = HC_TRY(bench.baseline(parsed.get("--baseline")));
   const tune::Built left = HC_TRY(bench.built(std::nullopt));
   const TempFolder scratch("baseline");
-  const BaselineView view = HC_TRY(view_baseline(*baseline, parsed.get("TASK"),
-                                                 HC_TRY(measured_implementation(bench, *baseline)), scratch.path()));
+  const BaselineView view = HC_TRY(
+      view_baseline(*baseline, parsed.get("TASK"), HC_TRY(measured_implementation(bench, *baseline)), scratch.path()));
   bench.progress().line("built");
   fmt::print("left: the stored winner; right: {}\n\nthe winner:\n", baseline->name);
   for (const auto& [key, value] : left.compiled.config.values()) fmt::print("  {:<40} {}\n", key, value);
