@@ -116,6 +116,7 @@ ledger::Facts facts_of(const ArmRun& run) {
                       {"load", fmt::format("{}", load)},
                       {"involuntary context switches", fmt::format("{}", involuntary)},
                       {"flush bytes", fmt::format("{}", run.timed.flush_bytes)},
+                      {"clock", run.timed.clock},
                       {"threads", fmt::format("{}", run.timed.threads)},
                       {"version", run.prepared.version},
                       {"detail", run.prepared.detail},
@@ -123,9 +124,8 @@ ledger::Facts facts_of(const ArmRun& run) {
   if (run.timed.copies > 0) facts.emplace_back("copies in turn", fmt::format("{}", run.timed.copies));
   if (const Preheat& heat = run.timed.preheat; heat.seconds > 0) {
     facts.emplace_back("preheat s", fmt::format("{}", heat.seconds));
-    facts.emplace_back("after preheat",
-                       fmt::format("{}, {:.1f} MHz, {} C, {} W", heat.steady ? "steady" : "not steady",
-                                   heat.sm_mhz_clock, heat.temperature_c, heat.power_w));
+    facts.emplace_back("after preheat", fmt::format("{}, {:.1f} MHz, {} C, {} W", heat.steady ? "steady" : "not steady",
+                                                    heat.sm_mhz_clock, heat.temperature_c, heat.power_w));
   }
   add_device_facts(run.timed.blocks, &facts);
   return facts;

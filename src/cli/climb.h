@@ -136,6 +136,8 @@ class Climb {
   Status lease_device(Work& work);
   ledger::Facts device_facts(const Work& work) const;
   ledger::Facts cool_down(const Work& work);
+  std::vector<double> pooled_seconds(const Work& work, const std::vector<tune::Contender>& arms,
+                                     const std::vector<std::string>& names, std::vector<double> seconds) const;
   Result<std::vector<tune::Contender>> with_anchor(const Work& work, std::vector<tune::Contender> arms) const;
   void plan_for_workers(const Work& work, tune::CampaignPlan* plan);
   std::optional<std::pair<std::string, ledger::TuneRecord>> stored_config(const Work& work,

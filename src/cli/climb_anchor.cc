@@ -117,11 +117,11 @@ Status Climb::confirm_past_slow_modes(Work& work, const std::vector<tune::Conten
   return repeated;
 }
 
-/// A worker's candidate is its kernel file, its command and its recipe.
+/// A worker's candidate is its kernel file, its command, its files and its recipe.
 void Climb::mark_stale_worker(const std::string& variant, const Subject& subject, const ledger::Arm& arm) {
   const Result<tune::Contender> today = worker_contender(*task_.candidate, task_, subject, ledger::Role::candidate);
   if (today.ok() && today.value().arm.source_sha256 == arm.source_sha256) return;
-  const std::string why = "the kernel's file or the worker's recipe is another one today";
+  const std::string why = "the kernel's file, the worker's files or its recipe are others today";
   const Status marked = contract::mark_stale(*store_, variant, why);
   progress_.line(fmt::format("{}/{}  stale: {}", task_.name, variant, marked.ok() ? why : marked.error().message));
 }

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -47,6 +50,30 @@ Json recipe_of(const contract::TaskBaseline& worker, bool all) {
   return recipe;
 }
 
+/// All files under a folder but Python's caches and what git keeps, in the order of their names.
+std::vector<std::string> sources_under(const std::string& folder) {
+  std::vector<std::string> out;
+  std::error_code ignored;
+  for (auto it = std::filesystem::recursive_directory_iterator(folder, ignored);
+       it != std::filesystem::recursive_directory_iterator(); it.increment(ignored)) {
+    const std::string name = it->path().filename().string();
+    if (name == "__pycache__" || name == ".git") {
+      it.disable_recursion_pending();
+    } else if (it->is_regular_file(ignored)) {
+      out.push_back(it->path().string());
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// The contents of all files that a worker's arm names, whatever their folders are called.
+std::string contents_sha256(const std::vector<bench::RunFile>& files) {
+  std::string all;
+  for (const bench::RunFile& file : files) all += sha256_hex(read_file(file.path).value_or("")) + "\n";
+  return sha256_hex(all);
+}
+
 Result<std::vector<bench::RunFile>> files_of(const contract::TaskBaseline& worker, const std::string& kernel_file) {
   std::vector<bench::RunFile> files;
   for (size_t i = 0; i < worker.worker.size(); ++i) {
@@ -59,6 +86,10 @@ Result<std::vector<bench::RunFile>> files_of(const contract::TaskBaseline& worke
     }
   }
   for (const std::string& file : worker.files) {
+    if (std::filesystem::is_directory(file)) {
+      for (std::string& one : sources_under(file)) files.push_back({std::move(one), ""});
+      continue;
+    }
     if (!file_exists(file)) {
       return Diagnostic{Code::not_available, fmt::format("{} names the file {}, which is not there", worker.name, file)}
           .at(worker.span);
@@ -94,8 +125,11 @@ Result<tune::Contender> worker_contender(const contract::TaskBaseline& worker, c
   out.arm.worker = fmt::format("{}", fmt::join(worker.worker, " "));
   out.arm.config = recipe_of(worker, true).dump();
   const bool candidate = role == ledger::Role::candidate;
-  out.arm.source_sha256 =
-      sha256_hex(candidate ? subject.kernel_sha256 + "\n" + out.arm.worker + "\n" + out.arm.config : out.arm.config);
+  out.files = HC_TRY(files_of(worker, candidate ? subject.file : ""));
+  // another program makes another candidate, also where command and recipe are the same
+  out.arm.source_sha256 = sha256_hex(candidate ? subject.kernel_sha256 + "\n" + out.arm.worker + "\n" + out.arm.config +
+                                                     "\n" + contents_sha256(out.files)
+                                               : out.arm.config);
   out.argv = worker.worker;
   out.prepare.implementation = worker.key("implementation").empty() ? worker.name : worker.key("implementation");
   out.prepare.operation = worker.key("operation");
@@ -106,7 +140,6 @@ Result<tune::Contender> worker_contender(const contract::TaskBaseline& worker, c
   out.prepare.threads = task.effort.threads;
   const Json options = recipe_of(worker, false);
   if (!options.empty()) out.prepare.options = options.dump();
-  out.files = HC_TRY(files_of(worker, candidate ? subject.file : ""));
   out.binary = out.files.back().path;
   if (!worker.config.empty()) pin_config(&out, worker.config);
   return out;

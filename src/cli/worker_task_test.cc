@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/subprocess.h"
+#include "cli/worker_arm.h"
 #include "cli/worker_task_fixture.h"
 #include "contract/goal.h"
 #include "ledger/checker.h"
@@ -102,6 +103,28 @@ TEST_F(WorkerTask, AKernelEditedAfterAMetGoalIsStaleAndMeasuredAnew) {
   EXPECT_EQ(tunes(), tuned + 1) << "the edited kernel was tuned";
   EXPECT_NE(check().shapes.at(0).evidence, before.evidence);
   EXPECT_FALSE(check().shapes.at(0).stale);
+}
+
+TEST_F(WorkerTask, AnotherProgramIsAnotherCandidate) {
+  ASSERT_EQ(make_folders(path("mine/deep/__pycache__")), "");
+  const auto write = [&](const char* file, const char* text) {
+    ASSERT_EQ(write_file_atomic(path(std::string("mine/") + file), text), "");
+  };
+  write("compiler.py", "1");
+  write_task(fmt::format("files = [\"{}\"]\n", path("mine")));
+  const contract::Task task = contract::read_task(path("tiny.toml")).value();
+  const auto identity = [&] {
+    return worker_contender(*task.candidate, task, Subject{}, ledger::Role::candidate).value().arm.source_sha256;
+  };
+  const std::string before = identity();
+  EXPECT_EQ(identity(), before);
+  write("deep/__pycache__/compiler.pyc", "compiled");
+  EXPECT_EQ(identity(), before) << "caches are not the program";
+  write("compiler.py", "2");
+  const std::string edited = identity();
+  EXPECT_NE(edited, before);
+  write("deep/pass.py", "3");
+  EXPECT_NE(identity(), edited) << "a file that came in";
 }
 
 TEST_F(WorkerTask, ARunDrawsItsOwnInputsForAllOfItsArms) {

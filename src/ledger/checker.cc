@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "ledger/block.h"
 #include "ledger/check_text.h"
+#include "ledger/fairness.h"
 #include "ledger/ledger_line.h"
 
 namespace hc::ledger {
@@ -126,6 +127,9 @@ bool check_lock(Check& c) {
   if (c.lock.rules_version >= 2 && criteria.aa_pairs == 0) {
     c.note("A/A calibration is switched off (aa_pairs = 0): a machine that treats the arms differently goes unnoticed");
   }
+  if (criteria.geomean_min < 1)
+    c.note(
+        fmt::format("the geomean's minimum is {:g}: the goal is met behind the best baselines", criteria.geomean_min));
   if (criteria.margin > 0.01) c.broken(fmt::format("the lock has a margin of {}; 0.01 is the widest", criteria.margin));
   if (criteria.looks.empty() || criteria.alpha <= 0 || criteria.alpha > 0.05) {
     c.broken("the lock's looks or error level are not usable");
@@ -225,17 +229,33 @@ bool is_evidence(const GoalShape& shape, const std::string& object) {
   return std::find(shape.evidence.begin(), shape.evidence.end(), object) != shape.evidence.end();
 }
 
+const LedgerLine* opening(const LedgerView& view, const LedgerLine& line) {
+  const bool there = line.opens >= 0 && line.opens < static_cast<int64_t>(view.lines.size());
+  return there ? &view.lines[static_cast<size_t>(line.opens)] : nullptr;
+}
+
+/// Whom the verdict is about: the candidate of the last confirming evidence, or else of the last nomination.
+std::string judged_subject(const LedgerView& view, const GoalShape& shape) {
+  std::string nominated, confirmed;
+  for (const LedgerLine& line : view.lines) {
+    if (line.kind != "object" || !is_evidence(shape, line.object)) continue;
+    const LedgerLine* opened = opening(view, line);
+    if (opened) (opened->purpose == "confirm" ? confirmed : nominated) = opened->subject;
+  }
+  return confirmed.empty() ? nominated : confirmed;
+}
+
 /// Whether the shape was declared stale after all of its evidence had been measured, in whatever order the goal file
-/// lists that; a later measurement lifts it.
+/// lists that; a later measurement of the candidate that is judged lifts it, one of another candidate does not.
 bool marked_stale(const LedgerView& view, const GoalShape& shape) {
   int64_t declared = -1, measured = -1;
   std::set<std::string> seen;
+  const std::string judged = judged_subject(view, shape);
   for (const LedgerLine& line : view.lines) {
     if (line.kind == "goal") declared = -1;
     if (line.kind == "stale" && line.variant == shape.name) declared = line.seq;
-    if (line.kind == "object" && is_evidence(shape, line.object) && seen.insert(line.object).second) {
-      measured = line.seq;
-    }
+    if (line.kind != "object" || !is_evidence(shape, line.object) || !seen.insert(line.object).second) continue;
+    if (const LedgerLine* opened = opening(view, line); opened && opened->subject == judged) measured = line.seq;
   }
   return declared > measured && !shape.evidence.empty();
 }
@@ -262,8 +282,9 @@ std::string never_anchored(Check& c, const GoalShape& shape) {
 /// What changed since the first numbers; no fault, but the reader has to know.
 void note_changes(Check& c, Evidence& evidence, const GoalShape& shape) {
   std::vector<std::string> ignored;
-  if (shape.before_evidence.empty() || shape.evidence.empty()) return;
-  const PairsArtifact* first = evidence.pairs(shape.before_evidence.front(), &ignored);
+  const std::vector<std::string> all = measured_ids(evidence, shape.name);  // whatever the goal file calls `before`
+  if (all.empty() || shape.evidence.empty()) return;
+  const PairsArtifact* first = evidence.pairs(all.front(), &ignored);
   const PairsArtifact* now = evidence.pairs(shape.evidence.back(), &ignored);
   if (!first || !now || first == now) return;
   if (first->kernel_sha256 != now->kernel_sha256) {
@@ -276,6 +297,26 @@ void note_changes(Check& c, Evidence& evidence, const GoalShape& shape) {
       c.note(fmt::format("{}: the baseline {} runs another binary than at the first numbers", shape.name, a.name));
     }
   }
+}
+
+/// How a verdict may have come about by choosing: low targets, baselines that are not there, many candidates.
+void note_choices(Check& c, const GoalShape& shape, const VariantVerdict& v) {
+  for (const LockedVariant& locked : c.lock.variants) {
+    if (locked.name == shape.name && locked.target < 1)
+      c.note(
+          fmt::format("{}: its target is {:g}, so that it passes behind the best baseline", shape.name, locked.target));
+  }
+  for (const auto& [name, why] : v.left_out)
+    c.note(fmt::format("{}: not compared with the baseline {}, which did not run: {}", shape.name, name, why));
+  std::set<std::string> subjects;
+  for (const LedgerLine& line : c.view.lines) {
+    if (line.kind == "goal") subjects.clear();
+    if (line.kind == "run_open" && line.purpose == "confirm" && line.variant == shape.name)
+      subjects.insert(line.subject);
+  }
+  if (subjects.size() > 1)
+    c.note(fmt::format("{}: {} candidates were confirmed, each at an error level of its own", shape.name,
+                       subjects.size()));
 }
 
 /// The "before" number follows from its own objects.
@@ -321,6 +362,7 @@ void check_shape(Check& c, Evidence& evidence, const GoalShape& shape) {
   if (v.broken.empty()) {
     check_before(c, evidence, shape);
     note_changes(c, evidence, shape);
+    note_choices(c, shape, v);
   }
   if (std::string why = never_anchored(c, shape); !why.empty()) {
     v.verdict = Verdict::open;

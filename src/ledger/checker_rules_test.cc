@@ -86,18 +86,125 @@ TEST_F(CheckerTest, ExtensionsPoolAndSpendHalfTheLevelEach) {
   Store store = Store::open(artifacts_, anchor_).value();
   const Lock lock = testing::fake_lock({"a"});
   std::vector<std::string> ids = goal.shapes[0].evidence;
-  ids.push_back(testing::confirm_shape(store, {.name = "a", .ratio = 1.05, .seed = 99, .first_pid = 5000}));
   // an announced run that never ended counts as well
   const Arm arm = testing::fake_arm("hillclimb", Role::candidate);
   ASSERT_TRUE(store.run_open("r1", "confirm", "a", candidate_subject(arm.source_sha256, arm.config)).ok());
   // one that could not measure anything does not
   const int64_t failed = store.run_open("r1", "confirm", "a", candidate_subject(arm.source_sha256, arm.config)).value();
   ASSERT_TRUE(store.run_close(failed, "void: the worker did not start").ok());
+  ids.push_back(testing::confirm_shape(store, {.name = "a", .ratio = 1.05, .seed = 99, .first_pid = 5000}));
   Evidence evidence(artifacts_, store.view());
   const VariantVerdict v = judge_variant(evidence, lock, "a", ids);
   EXPECT_TRUE(v.broken.empty()) << v.broken.front();
   EXPECT_EQ(v.pairs, 20);
   EXPECT_DOUBLE_EQ(v.best.alpha, 0.05 / 4);
+}
+
+TEST_F(CheckerTest, ARunThatIsLiveOrWasKilledLeavesTheGoalAsItIs) {
+  testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  Store store = Store::open(artifacts_, anchor_).value();
+  const Arm arm = testing::fake_arm("hillclimb", Role::candidate);
+  const std::string subject = candidate_subject(arm.source_sha256, arm.config);
+  const int64_t open = store.run_open("r1", "confirm", "a", subject).value();
+  EXPECT_EQ(check().exit_code, kExitMet) << "live: " << check().text;
+  ASSERT_TRUE(store.run_close(open, "killed").ok());
+  EXPECT_EQ(check().exit_code, kExitMet) << "closed without a number: " << check().text;
+}
+
+TEST_F(CheckerTest, ArmsHaveToBeTimedAlike) {
+  for (const char* key : {"clock", "flush bytes"}) {
+    TearDown();
+    SetUp();
+    goal_with([key](PairsArtifact& a) {
+      for (Pair& pair : a.pairs) {
+        for (Reading& r : pair.readings) r.facts = {{key, r.arm == "hillclimb" ? "0" : "8388608"}};
+      }
+    });
+    const CheckReport report = check();
+    EXPECT_EQ(report.exit_code, kExitUnmet) << report.text;
+    EXPECT_NE(report.text.find(std::string("were not timed alike: ") + key), std::string::npos) << report.text;
+  }
+}
+
+TEST_F(CheckerTest, ABaselineThatBecameAnotherProgramBlocks) {
+  const auto before = [](Store& store) {
+    const int64_t open = store.run_open("r1", "nominate", "a", "").value();
+    PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
+    for (Arm& arm : first.arms) {
+      if (arm.role == Role::baseline) arm.binary_sha256 = sha256_hex("as it was");
+    }
+    (void)store.put("r1", first.name, to_json(first), "a", open);
+    (void)store.run_close(open, "done");
+  };
+  const auto external = [](PairsArtifact& a) {
+    for (Arm& arm : a.arms) arm.worker = "python3 worker.py";
+  };
+  goal_with(external, {}, {}, before);
+  const CheckReport report = check();
+  EXPECT_EQ(report.exit_code, kExitUnmet) << report.text;
+  EXPECT_NE(report.text.find("is not the program it was at first: its files differ"), std::string::npos) << report.text;
+}
+
+TEST_F(CheckerTest, APackageOfABaselineThatChangedBlocks) {
+  const auto with = [](const char* hash) {
+    return [hash](PairsArtifact& a) {
+      for (Arm& arm : a.arms) {
+        arm.worker = "python3 worker.py";
+        arm.loaded = {{"numbers 1", arm.role == Role::baseline ? hash : "same"}};
+      }
+    };
+  };
+  const auto before = [&](Store& store) {
+    const int64_t open = store.run_open("r1", "nominate", "a", "").value();
+    PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
+    with("one")(first);
+    (void)store.put("r1", first.name, to_json(first), "a", open);
+    (void)store.run_close(open, "done");
+  };
+  goal_with(with("two"), {}, {}, before);
+  EXPECT_NE(check().text.find("numbers 1 differ between"), std::string::npos) << check().text;
+  TearDown();
+  SetUp();
+  goal_with(with("one"), {}, {}, before);
+  EXPECT_EQ(check().exit_code, kExitMet) << check().text;
+}
+
+TEST_F(CheckerTest, TargetsBelowTheBaselineAreTold) {
+  goal_with([](PairsArtifact&) {}, {},
+            [](Lock& lock) {
+              lock.variants[0].target = 0.5;
+              lock.criteria.geomean_min = 0.5;
+            });
+  const std::string text = check().text;
+  EXPECT_NE(text.find("a: its target is 0.5, so that it passes behind the best baseline"), std::string::npos) << text;
+}
+
+TEST_F(CheckerTest, AMeasurementOfAnotherCandidateDoesNotLiftStale) {
+  Goal goal = testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  Store store = Store::open(artifacts_, anchor_).value();
+  LedgerLine line;
+  line.kind = "stale";
+  line.run = "r1";
+  line.variant = "a";
+  ASSERT_TRUE(store.append(line).ok());
+  const int64_t open = store.run_open("r1", "nominate", "a", "another candidate").value();
+  testing::FakeShape shape{.name = "a", .ratio = 1.05, .seed = 99, .first_pid = 5000};
+  const std::string id =
+      store.put("r1", "nominate-a", to_json(testing::fake_pairs(shape, Purpose::nominate, open)), "a", open).value();
+  ASSERT_TRUE(store.run_close(open, "done").ok());
+  goal.shapes[0].evidence.push_back(id);
+  write_goal(to_json(goal));
+  EXPECT_EQ(check().exit_code, kExitBroken) << check().text;
+}
+
+TEST_F(CheckerTest, TheReasonWhyNothingWasMeasuredIsTold) {
+  testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
+  Store store = Store::open(artifacts_, anchor_).value();
+  const int64_t open = store.run_open("r1", "confirm", "a", "another").value();
+  ASSERT_TRUE(store.run_close(open, "double died by signal 11").ok());
+  Evidence evidence(artifacts_, store.view());
+  EXPECT_EQ(judge_variant(evidence, testing::fake_lock({"a"}), "a", {}).reason,
+            "not measured: double died by signal 11");
 }
 
 TEST_F(CheckerTest, AQuietRunMendsARestlessOne) {

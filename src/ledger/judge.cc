@@ -28,13 +28,6 @@ const Arm* candidate_of(const PairsArtifact& a) {
   return nullptr;
 }
 
-const Arm* baseline_of(const PairsArtifact& a, const std::string& name) {
-  for (const Arm& arm : a.arms) {
-    if (arm.role == Role::baseline && arm.name == name) return &arm;
-  }
-  return nullptr;
-}
-
 /// A loaded artifact with its id.
 struct Item {
   std::string id;
@@ -49,6 +42,7 @@ struct Case {
   const LockedVariant& variant;
   VariantVerdict verdict;
   std::vector<Item> confirming, nominating;
+  std::vector<std::string> measured;  ///< ids of all paired measurements since the goal was created
 };
 
 void load(Case& c, const std::vector<std::string>& ids) {
@@ -105,11 +99,20 @@ void check_pooling(Case& c) {
   }
 }
 
-/// Number of confirming runs announced for a candidate, whether or not they came to an end. Only a run that was closed
-/// as void, with nothing stored, gave no sight of a result and costs nothing.
-int announced(const LedgerView& view, const std::string& variant, const std::string& subject) {
+/// Number of confirming runs announced for a candidate before the last of `items` was stored, whether or not they came
+/// to an end; one announced later costs what is stored after it. Only a run that was closed as void, with nothing
+/// stored, gave no sight of a result and costs nothing.
+int announced(const LedgerView& view, const std::string& variant, const std::vector<Item>& items) {
+  const std::string& subject = items.front().subject;
+  int64_t last = -1;
+  for (const LedgerLine& line : view.lines) {
+    for (const Item& item : items) {
+      if (line.kind == "object" && line.object == item.id) last = line.seq;
+    }
+  }
   std::set<int64_t> opened, stored;
   for (const LedgerLine& line : view.lines) {
+    if (line.kind == "run_open" && line.seq > last) break;
     if (line.kind == "goal") opened.clear();
     if (line.kind == "run_open" && line.purpose == "confirm" && line.variant == variant && line.subject == subject) {
       opened.insert(line.seq);
@@ -150,7 +153,7 @@ Comparison compare_one(const Case& c, const std::vector<Item>& items, const std:
   rules.limit = c.variant.target * (1 - criteria.margin);
   rules.rate_tolerance = criteria.rate_tolerance;
   rules.ahead_when_slow = c.lock.rules_version >= 2;
-  const int opened = confirming ? announced(c.evidence.view(), c.variant.name, items.front().subject) : 1;
+  const int opened = confirming ? announced(c.evidence.view(), c.variant.name, items) : 1;
   rules.alpha = look_alpha(criteria, opened);
   if (!confirming) return compare_pairs(pairs, rules);
   const int look = look_for(criteria.looks, pairs.size());
@@ -288,19 +291,38 @@ std::string refused_because(Evidence& evidence, const LockedVariant& variant, co
   return fell ? only.reason : "";
 }
 
-/// A registered baseline that no confirming run has must be slower than the best one in a nomination, or have refused
-/// the variant itself.
-std::string unconfirmed_baseline(const Case& c) {
+/// Why the newest run of the variant that measures came to nothing, or empty.
+std::string failed_because(const LedgerView& view, const std::string& variant) {
+  std::string why;
+  for (const LedgerLine& line : view.lines) {
+    if (line.kind == "goal") why.clear();
+    if (line.kind != "run_close" || line.opens < 0 || line.opens >= static_cast<int64_t>(view.lines.size())) continue;
+    const LedgerLine& opened = view.lines[static_cast<size_t>(line.opens)];
+    if (opened.variant == variant && opened.purpose != "aa") why = line.note == "done" ? "" : line.note;
+  }
+  return why;
+}
+
+/// A registered baseline that no confirming run has must be slower than the best one over all measurements of the goal,
+/// or have refused the variant itself.
+std::string unconfirmed_baseline(Case& c) {
   for (const LockedBaseline& baseline : c.lock.baselines) {
     bool settled = false;
     for (const BaselineVerdict& b : c.verdict.baselines) settled = settled || b.name == baseline.name;
-    for (const Item& item : c.nominating) {
-      const double own = arm_seconds(*item.artifact, baseline.name);
-      const double best = arm_seconds(*item.artifact, c.verdict.best_baseline);
-      settled = settled || (own > 0 && best > 0 && own > kNearBest * best);
+    if (settled) continue;
+    const double behind = times_behind(c.evidence, c.measured, baseline.name, c.verdict.best_baseline);
+    if (behind > kNearBest) continue;
+    const std::string refused = refused_because(c.evidence, c.variant, baseline.name, true);
+    if (behind == 0 && refused.empty())
+      return fmt::format("the registered baseline {} was not measured", baseline.name);
+    if (behind == 0) {  // what ran once in this goal cannot be refused away
+      c.verdict.left_out.emplace_back(baseline.name, refused);
+      continue;
     }
-    settled = settled || !refused_because(c.evidence, c.variant, baseline.name, true).empty();
-    if (!settled) return fmt::format("the registered baseline {} was not measured", baseline.name);
+    return fmt::format(
+        "the registered baseline {} was not confirmed: over all measurements of this goal it took {:.3f} "
+        "times as long as {}",
+        baseline.name, behind, c.verdict.best_baseline);
   }
   return "";
 }
@@ -361,10 +383,20 @@ void judge_confirmed(Case& c) {
   for (const BaselineVerdict& b : c.verdict.baselines) {
     hold_back(c.verdict, slower_than_itself(c.evidence, c.lock, c.variant, b.name, ids));
   }
+  for (const LockedBaseline& baseline : c.lock.baselines) {
+    hold_back(c.verdict, changed_program(c.evidence, c.measured, baseline.name));
+  }
   weigh_noise(c);
 }
 
 }  // namespace
+
+const Arm* baseline_of(const PairsArtifact& a, const std::string& name) {
+  for (const Arm& arm : a.arms) {
+    if (arm.role == Role::baseline && arm.name == name) return &arm;
+  }
+  return nullptr;
+}
 
 std::string rules_sha256() { return HC_RULES_SHA256; }
 
@@ -415,12 +447,13 @@ VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::st
     none.broken.push_back(fmt::format("the variant {} is not in the lock", variant));
     return none;
   }
-  Case c{evidence, lock, *locked, {}, {}, {}};
+  Case c{evidence, lock, *locked, {}, {}, {}, {}};
   c.verdict.name = variant;
   c.verdict.limit = locked->target * (1 - lock.criteria.margin);
   load(c, ids);
   check_pooling(c);
   if (!c.confirming.empty()) {
+    c.measured = measured_ids(evidence, variant);
     judge_confirmed(c);
   } else if (!c.nominating.empty()) {
     // only the newest nomination speaks of the present candidate
@@ -430,7 +463,8 @@ VariantVerdict judge_variant(Evidence& evidence, const Lock& lock, const std::st
     hold_back(c.verdict, "only nominated; a confirming run is needed");
   }
   if (!c.verdict.measured && c.verdict.reason.empty()) {
-    const std::string why = refused_because(evidence, *locked, "", false);
+    std::string why = refused_because(evidence, *locked, "", false);
+    if (why.empty()) why = failed_because(evidence.view(), variant);
     c.verdict.reason = why.empty() ? "not measured yet" : "not measured: " + why;
   }
   return c.verdict;

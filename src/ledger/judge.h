@@ -41,6 +41,7 @@ struct VariantVerdict {
   int pairs = 0;
   Comparison best;  ///< of the best baseline
   std::vector<BaselineVerdict> baselines;
+  std::vector<std::pair<std::string, std::string>> left_out{};  ///< baselines that refused, each with its words
   Calibration calibration{};        ///< the weakest that its confirming runs have; only where the lock asks for one
   std::vector<std::string> broken;  ///< evidence that is missing, changed or not valid
 };
@@ -79,6 +80,8 @@ std::string void_refusal(const std::vector<const PairsArtifact*>& artifacts, int
 std::string other_device(const PairsArtifact& a, const PairsArtifact& b);
 /// Sentences about a listed measurement that is not what the ledger announced, once, under this goal's lock.
 std::vector<std::string> announcement_faults(Evidence& evidence, const std::string& id, const PairsArtifact& artifact);
+/// The baseline's arm of that name, or nullptr.
+const Arm* baseline_of(const PairsArtifact& artifact, const std::string& name);
 /// The paired log times of candidate and one baseline over the valid pairs.
 std::vector<PairTimes> pair_times(const PairsArtifact& artifact, const std::string& baseline);
 /// Median seconds per call of an arm over the valid pairs, 0 if it was not measured.

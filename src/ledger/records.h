@@ -124,6 +124,8 @@ struct Candidate {
   double seconds = 0;  ///< time per call, 0 unless ok (or unstable)
 };
 
+/// The command of arms that are this program itself.
+inline constexpr std::string_view kOwnWorker = "hillclimb worker";
 /// What ended a tune that searched nothing.
 inline constexpr std::string_view kNoSearch = "no search";
 

@@ -262,8 +262,28 @@ std::string refusal(const PairsArtifact& a) {
   return why.empty() ? void_refusal({&a}) : why;
 }
 
+/// Whether the compared arms of a round were timed by different clocks, or after evicting different amounts; what a
+/// record does not hold is not compared.
+std::string timed_apart(const PairsArtifact& a, const Pair& pair) {
+  const Reading* first = nullptr;
+  for (const Reading& r : pair.readings) {
+    const Arm* arm = find_arm(a, r.arm);
+    if (!takes_inputs(arm) || !(r.mode.empty() || r.mode == "single")) continue;
+    if (!first) first = &r;
+    for (const char* key : {"clock", "flush bytes"}) {
+      const std::string left = fact(first->facts, key), right = fact(r.facts, key);
+      if (left.empty() || right.empty() || left == right) continue;
+      return fmt::format("{} and {} were not timed alike: {} {} and {}", first->arm, r.arm, key, left, right);
+    }
+  }
+  return "";
+}
+
 std::string reading_refusal(const PairsArtifact& a) {
   for (size_t k = 0; k < a.pairs.size(); ++k) {
+    if (a.pairs[k].valid) {
+      if (std::string apart = timed_apart(a, a.pairs[k]); !apart.empty()) return apart;
+    }
     for (const Reading& r : a.pairs[k].readings) {
       const Arm* arm = find_arm(a, r.arm);
       if (!a.pairs[k].valid || !arm) continue;

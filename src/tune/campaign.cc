@@ -89,7 +89,7 @@ Contender candidate_contender(const std::string& name, const Built& built, const
   Contender out;
   out.arm.name = name;
   out.arm.role = ledger::Role::candidate;
-  out.arm.worker = "hillclimb worker";
+  out.arm.worker = ledger::kOwnWorker;
   out.arm.source_sha256 = built.manifest.source_sha256;
   out.arm.config = config_json(built.compiled.config);
   out.argv = {program, "worker"};
@@ -105,7 +105,7 @@ Contender copy_contender(const std::string& program, double compulsory_bytes, in
   Contender out;
   out.arm.name = "streaming copy";
   out.arm.role = ledger::Role::ceiling;
-  out.arm.worker = "hillclimb worker";
+  out.arm.worker = ledger::kOwnWorker;
   out.argv = {program, "worker"};
   out.prepare.implementation = "copy";
   out.prepare.bytes = static_cast<int64_t>(compulsory_bytes / 2);
@@ -119,7 +119,7 @@ Contender device_anchor(const std::string& program) {
   Contender out;
   out.arm.name = kDeviceAnchor;
   out.arm.role = ledger::Role::anchor;
-  out.arm.worker = "hillclimb worker";
+  out.arm.worker = ledger::kOwnWorker;
   out.argv = {program, "worker"};
   out.prepare.implementation = "gpu-copy";
   out.binary = program;
