@@ -99,6 +99,14 @@ void add_device_facts(const std::vector<Block>& blocks, ledger::Facts* facts) {
   facts->emplace_back("gpu temperature C", fmt::format("{}", temperature));
   facts->emplace_back("gpu power W", fmt::format("{}", power));
   facts->emplace_back("throttle reasons", fmt::format("{:#x}", reasons));
+  std::string each;
+  for (const Block& block : blocks) {
+    const auto& d = block.device;
+    if (!block.has_device) continue;
+    each += fmt::format("{}{:.1f} {} {} {:#x}", each.empty() ? "" : ", ", d.sm_mhz_clock, d.temperature_c, d.power_w,
+                        d.event_reasons);
+  }
+  facts->emplace_back("each block's sm mhz, C, W and throttle reasons", each);
   if (timeouts > 0) facts->emplace_back("queue timeouts", fmt::format("{}", timeouts));
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -10,6 +11,7 @@
 #include "cli/climb.h"
 #include "cli/rivals.h"
 #include "cli/worker_arm.h"
+#include "contract/git.h"
 #include "ledger/fairness.h"
 #include "ledger/judge.h"
 #include "ledger/statistics.h"
@@ -30,6 +32,19 @@ uint64_t variant_seed(uint64_t seed, const std::string& variant) {
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+
+/// The commit that the task lies in, and a hash of what its tracked files differ from that by; nothing outside of git.
+ledger::Facts source_facts(const std::string& task_path) {
+  const Result<contract::Git> git = contract::Git::open(std::filesystem::absolute(task_path).parent_path().string());
+  const Result<std::string> head = git.ok() ? git.value().commit("HEAD") : Result<std::string>(git.error());
+  if (!head.ok()) return {};
+  const Result<std::string> edits = git.value().run({"diff", "--binary", "HEAD"});
+  const bool same = edits.ok() && edits.value().empty();
+  return {{"source commit", head.value()},
+          {"source edits sha256", same         ? "none"
+                                  : edits.ok() ? sha256_hex(edits.value())
+                                               : "unknown"}};
+}
 
 }  // namespace
 
@@ -189,6 +204,8 @@ Result<std::string> Climb::store_pairs(Work& work, ledger::PairsArtifact artifac
                                        int64_t open_seq) {
   describe_pairs(work, &artifact, name, open_seq);
   artifact.machine.emplace_back("compiler", site_.toolchain.version);
+  const ledger::Facts source = source_facts(options_.task_path);
+  artifact.machine.insert(artifact.machine.end(), source.begin(), source.end());
   for (const auto& fact : device_facts(work)) artifact.machine_close.push_back(fact);
   return store_->put(goal_.run, name, ledger::to_json(artifact), work.variant->name, open_seq);
 }
