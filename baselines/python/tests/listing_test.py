@@ -6,6 +6,7 @@ import sys
 import tempfile
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
@@ -182,6 +183,87 @@ class Edited(unittest.TestCase):
             launch, outputs = other.again([5])
             launch()
             self.assertEqual(outputs(), [6], "copies of the inputs run the edited one too")
+
+class Searched(unittest.TestCase):
+    """Which searches of Helion count as full, with a stand-in for the package."""
+
+    def tuned(self, settings=None, environment=None, inherited=None, tune_s=0):
+        """The report and the detail of a search under these settings and variables."""
+        from hillclimb_worker.adaptors import helion_ops
+
+        class Kernel:
+            """Its own bound kernel, tuned at once."""
+
+            name = "rows"
+            kernel = property(lambda self: self)
+
+            def __init__(self):
+                self.settings = types.SimpleNamespace(**settings) if settings is not None else None
+
+            def bind(self, _args):
+                """Itself."""
+                return self
+
+            def autotune(self, _args):
+                """A config."""
+                return types.SimpleNamespace(to_json=lambda: "{}")
+
+            def set_config(self, _config):
+                """Nothing is kept."""
+
+            def __call__(self, x):
+                return x
+
+        helion = types.SimpleNamespace(Kernel=Kernel)
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("HELION_")}
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(sys.modules, helion=helion), \
+                unittest.mock.patch.object(helion_ops, "version", lambda: "0"), \
+                unittest.mock.patch.dict(os.environ, {**kept, **(inherited or {})}, clear=True):
+            user = pathlib.Path(folder, "user.py")
+            user.write_text("import helion\nrows = helion.Kernel()\n")
+            options = {"kernel": f"{user}:rows", "tune_s": tune_s, "environment": environment}
+            made = helion_ops.build("helion-triton", "", [1], options)
+        return made.tune, made.detail
+
+    def test_a_search_as_it_stands_is_cold_and_full(self):
+        """Also under variables that only print, and with the limit that was asked for."""
+        plain = {"autotune_effort": "full", "autotune_max_generations": None, "autotune_config_overrides": {}, "autotune_cache": "LocalAutotuneCache"}
+        quiet = {"HELION_PRINT_OUTPUT_CODE": "1", "HELION_LOGS": "all", "HELION_BACKEND": "cute", "HELION_CACHE_DIR": "/nowhere", "HELION_AUTOTUNE_EFFORT": ""}
+        for case in ({"settings": plain}, {"settings": {}}, {}, {"settings": plain, "inherited": quiet}, {"environment": {"HELION_AUTOTUNE_LOG_LEVEL": 0}},
+                     {"settings": {**plain, "autotune_budget_seconds": 30}, "tune_s": 30}):
+            with self.subTest(**case):
+                report, detail = self.tuned(**case)
+                self.assertTrue(report["cold"] and report["full"], report)
+                self.assertNotIn("not a full search", detail)
+
+    def test_whatever_makes_it_less_is_named(self):
+        """By the decorator, by the recipe, or by whoever started the worker."""
+        cases = (
+            ({"settings": {"autotune_effort": "none"}}, "autotune_effort is 'none'"),
+            ({"settings": {"autotune_effort": "quick"}}, "autotune_effort is 'quick'"),
+            ({"settings": {"autotune_max_generations": 2}}, "autotune_max_generations is 2"),
+            ({"settings": {"autotune_budget_seconds": 30}}, "autotune_budget_seconds is 30"),
+            ({"settings": {"autotune_budget_seconds": 5}, "tune_s": 30}, "autotune_budget_seconds is 5"),
+            ({"settings": {"autotune_config_overrides": {"num_warps": 4}}}, "autotune_config_overrides is {'num_warps': 4}"),
+            ({"settings": {"disable_autotuner_heuristics": True}}, "disable_autotuner_heuristics is True"),
+            ({"settings": {"autotuner_fn": self.tuned}}, "a tuner of its own, tuned"),
+            ({"inherited": {"HELION_CAP_AUTOTUNE_NUM_NEIGHBORS": "2"}}, "HELION_CAP_AUTOTUNE_NUM_NEIGHBORS=2"),
+            ({"inherited": {"HELION_DISABLE_AUTOTUNER_HEURISTICS": "1"}}, "HELION_DISABLE_AUTOTUNER_HEURISTICS=1"),
+            ({"inherited": {"HELION_OF_TOMORROW": "1"}}, "HELION_OF_TOMORROW=1"),
+            ({"environment": {"HELION_AUTOTUNE_EFFORT": "quick"}}, "HELION_AUTOTUNE_EFFORT=quick"),
+            ({"environment": {"SOMETHING_ELSE": 1}}, "SOMETHING_ELSE=1"),
+        )
+        for case, why in cases:
+            with self.subTest(**case):
+                report, detail = self.tuned(**case)
+                self.assertEqual((report["cold"], report["full"]), (True, False))
+                self.assertIn("; not a full search: ", detail)
+                self.assertIn(why, detail)
+
+    def test_a_cache_of_somebody_is_not_cold(self):
+        """A recipe that names one has it read."""
+        self.assertFalse(self.tuned(environment={"HELION_SKIP_CACHE": ""})[0]["cold"])
+        self.assertFalse(self.tuned(environment={"TRITON_CACHE_DIR": "/nowhere"})[0]["cold"])
 
 
 if __name__ == "__main__":

@@ -11,6 +11,17 @@ import time
 from . import Subject, Unsupported, keep
 
 SOURCES = True  # an edited generated source can be run in its place
+# Variables of Helion that only print, name the backend or move a cache that is not read: any other may make the search a lesser one.
+HARMLESS = {"HELION_" + name for name in (
+    "BACKEND", "CACHE_DIR", "SKIP_CACHE", "FORCE_AUTOTUNE", "PRINT_OUTPUT_CODE", "PRINT_REPRO", "OUTPUT_ORIGIN_LINES", "LOGS", "IGNORE_WARNINGS",
+    "AUTOTUNE_LOG", "AUTOTUNE_LOG_LEVEL", "AUTOTUNE_LOG_DETAILS", "AUTOTUNE_PROGRESS_BAR", "AUTOTUNER_TRITON_FAILURE_DUMP_DIR", "AOT_VERBOSE")}
+CACHES = {"HELION_SKIP_CACHE", "HELION_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR"}
+# Settings of a kernel with which Helion searches all that it would; a version without one of them cannot be told otherwise by it.
+FULL = {
+    "autotune_effort": "full", "autotune_budget_seconds": None, "autotune_max_generations": None, "autotune_config_overrides": None,
+    "autotune_seed_configs": None, "autotune_force_persistent": False, "autotune_search_acf": None, "autotune_benchmark_fn": None,
+    "autotune_initial_population_strategy": None, "autotune_cache": "LocalAutotuneCache", "autotune_compile_timeout": 60,
+    "autotune_benchmark_timeout": 30, "autotune_adaptive_timeout": True, "disable_autotuner_heuristics": False}
 NAMES = {"helion-triton": "Helion, triton backend", "helion-cute": "Helion, cute backend"}
 
 
@@ -67,22 +78,36 @@ def settings_for(tune_s, wanted):
     return settings
 
 
-def tune(bound, args, tune_s, lesser):
+def lesser(settings, variables, tune_s):
+    """Why a search is less than Helion's full one, or empty: variables that were set, settings of the kernel's decorator."""
+    found = sorted(f"{name}={value}" for name, value in variables.items() if value and name not in HARMLESS)
+    for name, full in FULL.items():
+        value = getattr(settings, name, full)
+        ours = name == "autotune_budget_seconds" and tune_s and value == max(1, int(tune_s))  # the limit that is looked at below
+        if value != full and (value or full) and not ours:
+            found.append(f"the kernel's {name} is {value!r}, and a full search has {full!r}")
+    tuner = getattr(settings, "autotuner_fn", None)
+    if tuner is not None and getattr(tuner, "__name__", "") != "default_autotuner_fn":
+        found.append(f"the kernel has a tuner of its own, {getattr(tuner, '__name__', tuner)}")
+    return "; ".join(found)
+
+
+def tune(bound, args, tune_s, why, cold):
     """Helion's own search; it is full when neither the limit nor a lesser effort cut it short."""
     start = time.monotonic()
     config = bound.autotune(tuple(args))
     seconds = time.monotonic() - start
-    return config, {"cold": True, "full": not lesser and (not tune_s or seconds < tune_s), "seconds": seconds}
+    return config, {"cold": cold, "full": not why and (not tune_s or seconds < tune_s), "seconds": seconds}
 
 
 def build(implementation, operation, args, options):
     """The kernel is `kernel` (or `operation`, as FILE.py:name). `config` pins one; otherwise `tune_s` limits Helion's tuner, 0 is
     no limit; `untuned` takes Helion's default config, for a check that times nothing. `environment` is a table of further
-    variables for the tuner, such as HELION_AUTOTUNE_EFFORT."""
+    variables for the tuner, such as HELION_AUTOTUNE_EFFORT. Whatever makes the search a lesser one is named in `detail`."""
     where = operation if ".py" in operation else options.get("kernel") or ""
     pinned, tune_s = options.get("config"), options.get("tune_s")
     wanted = options.get("environment") or {}
-    inherited = any(name.startswith("HELION_AUTOTUNE") for name in os.environ)  # of whoever started us: no full search either
+    inherited = {name: value for name, value in os.environ.items() if name.startswith("HELION_")}  # of whoever started us
     untuned = bool(options.get("untuned")) and not pinned and tune_s is None
     if not pinned and tune_s is None and not untuned:
         raise Unsupported("Helion runs with a config or after a search: give `config` or `tune_s`")
@@ -93,16 +118,18 @@ def build(implementation, operation, args, options):
     import helion
 
     bound = kernel_of(where).bind(tuple(args))
-    report = None
+    report, why = None, ""
     if pinned:
         config = helion.Config.from_json(json.dumps(pinned))
     elif untuned:
         config = bound.config_spec.default_config()
     else:
-        config, report = tune(bound, args, tune_s, bool(wanted) or inherited)
+        why = lesser(getattr(bound, "settings", None), {**inherited, **{name: str(value) for name, value in wanted.items()}}, tune_s)
+        config, report = tune(bound, args, tune_s, why, CACHES.isdisjoint(wanted))
     bound.set_config(config)
     function, source = bound, lambda: bound.to_triton_code(config)
     detail = f"helion {version()} {os.environ['HELION_BACKEND']}"
+    detail += f"; not a full search: {why}" if why else ""
     if options.get("source"):
         function, source = edited(options["source"], bound.kernel.name), pathlib.Path(options["source"]).read_text
         detail += ", an edited source"
