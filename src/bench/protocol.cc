@@ -268,7 +268,9 @@ Result<PrepareReply> prepare_reply_from_json(const Json& json) {
   reader.required("bytes", &value.bytes);
   reader.optional("prepare_s", &value.prepare_s);
   reader.optional("in_place", &value.in_place);
-  reader.optional("inputs_sha256", &value.inputs_sha256);
+  // the arms of a comparison must have drawn the same inputs, and only this tells
+  reader.required("inputs_sha256", &value.inputs_sha256);
+  if (json.contains("inputs_sha256") && value.inputs_sha256.empty()) reader.fail("`inputs_sha256` is empty");
   value.config = reader.text_of("config");
   reader.object("loaded", [&](JsonReader& loaded) {
     loaded.optional("files", &value.modules);

@@ -48,6 +48,7 @@ TEST(Protocol, ListingsAndLoadedModulesComeThrough) {
   EXPECT_FALSE(listing_reply_from_json(parse_json(R"({"files":[{"kind":"ptx"}]})").value()).ok()) << "without a path";
   PrepareReply reply;
   EXPECT_FALSE(to_json(reply).contains("loaded"));
+  reply.inputs_sha256 = "ab";
   reply.modules = {"/w/mine.py"};
   reply.packages = {{"numbers", "1", "ab"}};
   const Result<PrepareReply> again = prepare_reply_from_json(to_json(reply));

@@ -2,7 +2,12 @@
 #include "bench/worker_client.h"
 
 #include <gtest/gtest.h>
+#include <string.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/subprocess.h"
 #include "bench/fake_worker.h"
@@ -112,6 +117,23 @@ TEST_F(WorkerClient, RefusalKeepsItsCodeAndFix) {
   EXPECT_TRUE(worker.value()->bye().ok());
 }
 
+/// The referee compares arms by this hash: a reply without it would be found only when the records are judged.
+TEST_F(WorkerClient, PrepareNeedsTheHashOfItsInputs) {
+  for (const char* hash : {"", R"(,"inputs_sha256":"")", R"(,"inputs_sha256":7)"}) {
+    SCOPED_TRACE(hash);
+    const std::string reply = R"(*'"op":"prepare"'*) echo '{"ok":true,"op":"prepare","implementation":"fake",)"
+                              R"("version":"1","threads":1,"bytes":8)" +
+                              std::string(hash) + "}';;";
+    const auto worker = Worker::start(fake("", kFakeHello + std::string("\n") + reply + "\n" + kFakeBye), limits_);
+    ASSERT_TRUE(worker.ok());
+    const auto prepared = worker.value()->prepare({});
+    ASSERT_FALSE(prepared.ok());
+    EXPECT_EQ(prepared.error().code, Code::worker_failed);
+    EXPECT_SAYS(prepared.error().message, "answered prepare wrongly: `inputs_sha256` is");
+    EXPECT_FALSE(worker.value()->alive());
+  }
+}
+
 TEST_F(WorkerClient, ExitStatusAfterByeCounts) {
   const auto worker =
       Worker::start(fake("", kFakeHello + std::string("\n*) echo '{\"ok\":true,\"op\":\"bye\"}'; exit 4;;")), limits_);
@@ -121,43 +143,94 @@ TEST_F(WorkerClient, ExitStatusAfterByeCounts) {
   EXPECT_SAYS(bye.error().message, "ended with status 4 after bye");
 }
 
-TEST_F(WorkerClient, ExampleWorkersSpeakTheProtocol) {
-  std::vector<std::vector<std::string>> commands = {{kWorker}, {HC_BINARY_DIR "/example_worker"}};
+std::vector<std::vector<std::string>> example_workers() {
+  std::vector<std::vector<std::string>> commands = {{HC_BINARY_DIR "/example_worker"}};
   if (run_process({"python3", "--version"}, 10).ok()) {
     commands.push_back({"python3", HC_SOURCE_DIR "/baselines/python/example_worker.py"});
   }
-  for (const std::vector<std::string>& command : commands) {
+  return commands;
+}
+
+std::vector<float> floats_of(const std::string& path) {
+  const std::string bytes = read_file(path).value_or("");
+  std::vector<float> out(bytes.size() / sizeof(float));
+  memcpy(out.data(), bytes.data(), out.size() * sizeof(float));
+  return out;
+}
+
+TEST_F(WorkerClient, ExampleWorkersComputeOnTheInputsOfEverybody) {
+  const std::vector<std::string> args = {"f32[3,37]"};
+  const uint64_t seed = 0x123456789ABCDEF;
+  const auto own = Worker::start({kWorker}).value();
+  const PrepareReply copied = own->prepare({.implementation = "copy", .args = args, .seed = seed}).value();
+  const std::vector<float> x = floats_of(own->check({.out_dir = folder_}).value().outputs.at(0).path);
+  ASSERT_EQ(x.size(), 111U);
+  for (const std::vector<std::string>& command : example_workers()) {
     SCOPED_TRACE(command.back());
     const auto worker = Worker::start(command);
     ASSERT_TRUE(worker.ok()) << worker.error().message;
-    const auto prepared = worker.value()->prepare({.implementation = "copy", .bytes = 1 << 20});
+    EXPECT_EQ(worker.value()->hello().offers.at(0).implementation, "exp");
+    const auto prepared = worker.value()->prepare({.implementation = "exp", .args = args, .seed = seed});
     ASSERT_TRUE(prepared.ok()) << prepared.error().message;
+    EXPECT_EQ(prepared.value().inputs_sha256, copied.inputs_sha256);
+    EXPECT_EQ(prepared.value().bytes, 888);
     const auto timed = worker.value()->time({.blocks = 2, .min_block_s = 0.001, .warmup_s = 0});
     ASSERT_TRUE(timed.ok()) << timed.error().message;
     EXPECT_EQ(timed.value().blocks.size(), 2U);
-    const auto checked = worker.value()->check({.out_dir = folder_});
-    ASSERT_TRUE(checked.ok()) << checked.error().message;
-    EXPECT_TRUE(file_exists(checked.value().outputs.at(0).path));
+    for (const bool run : {true, false}) {
+      const auto checked = worker.value()->check({.out_dir = folder_, .run = run});
+      ASSERT_TRUE(checked.ok()) << checked.error().message;
+      const OutputFile& output = checked.value().outputs.at(0);
+      EXPECT_EQ(output.sha256, sha256_hex(read_file(output.path).value_or("")));
+      EXPECT_EQ(output.nan_count, 0);
+      const std::vector<float> y = floats_of(output.path);
+      ASSERT_EQ(y.size(), x.size());
+      for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], std::exp(x[i]), 1e-6 * std::exp(x[i])) << i;
+    }
     EXPECT_TRUE(worker.value()->bye().ok());
-    LineProcess other;
-    ASSERT_EQ(other.start(command), "");
-    other.send_line(R"({"op":"hello","protocol":7})");
-    EXPECT_SAYS(other.read_line(10).value_or("nothing"), "speaks protocol 1");
   }
 }
 
-TEST(ExampleWorkers, AreSixtyLinesOfCode) {
+TEST_F(WorkerClient, ExampleWorkersRefuseWhatTheyCannotDo) {
+  const std::pair<const char*, const char*> asked[] = {
+      {R"({"op":"hello","protocol":7})", "speaks protocol 1"},
+      {R"({"op":"hello","protocol":1})", R"("exp")"},
+      {R"({"op":"hello",)", R"("op":"")"},
+      {R"({"op":"dance"})", "no such op: dance"},
+      {R"({"op":"time"})", "nothing is prepared"},
+      {R"({"op":"prepare","implementation":"copy","bytes":64})", "`exp` alone, not copy"},
+      {R"({"op":"prepare","implementation":"exp","operation":"softmax","args":["f32[8]"]})", "not softmax"},
+      {R"({"op":"prepare","implementation":"exp","bytes":0})", "one contiguous f32 tensor"},
+      {R"({"op":"prepare","implementation":"exp","args":["bf16[8]"]})", "one contiguous f32 tensor"},
+      {R"({"op":"prepare","implementation":"exp","args":["f32[8]=const(1) "]})", "one contiguous f32 tensor"},
+      {R"({"op":"prepare","implementation":"exp","args":["f32[8]","f32[8]"]})", "one contiguous f32 tensor"},
+      {R"({"op":"prepare","implementation":"exp","args":["f32[8,0]"]})", "one contiguous f32 tensor"},
+      {R"({"op":"prepare","implementation":"exp","args":["f32[8]"],"slot":"b"})", "slot `main` alone"},
+      {R"({"op":"prepare","implementation":"exp","args":["f32[8]"]})", "inputs_sha256"},
+      {R"({"op":"time","mode":"back_to_back"})", "single launches, not back_to_back"},
+      {R"({"op":"check","out_dir":"/nowhere/at/all"})", "/nowhere/at/all/0.bin"},
+      {R"({"op":"prepare","implementation":"exp","args":["f64[8]"]})", "one contiguous f32 tensor"},
+      {R"({"op":"check"})", "nothing is prepared"}};
+  for (const std::vector<std::string>& command : example_workers()) {
+    SCOPED_TRACE(command.back());
+    LineProcess process;
+    ASSERT_EQ(process.start(command), "");
+    for (const auto& [line, answer] : asked) {
+      process.send_line(line);
+      const Json reply = parse_json(process.read_line(10).value_or("")).value_or(Json::object());
+      SCOPED_TRACE(line);
+      EXPECT_SAYS(reply.dump(), answer);
+      const bool good = *answer == '"' || std::string(answer) == "inputs_sha256";
+      EXPECT_EQ(reply.value("ok", !good), good && std::string(answer) != R"("op":"")") << line;
+    }
+  }
+}
+
+TEST(ExampleWorkers, AreShort) {
   for (const char* path : {"/baselines/cpp/example_worker.cc", "/baselines/python/example_worker.py"}) {
     const std::string text = read_file(std::string(HC_SOURCE_DIR) + path).value_or("");
-    int lines = 0;
-    for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
-      const std::string line = text.substr(begin, end - begin);
-      const bool code = !line.empty() && !line.starts_with("#") && !line.starts_with("//") &&
-                        !line.starts_with("import ") && !line.starts_with("\"\"\"");
-      lines += code;
-    }
-    EXPECT_GT(lines, 30) << path;
-    EXPECT_LE(lines, 60) << path;
+    EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 30) << path;
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 150) << path;
   }
 }
 
