@@ -98,5 +98,19 @@ TEST(OpenBlasAbsent, SaysHowToGetIt) {
   EXPECT_NE(refused.error().help.find("apt-get install libopenblas0"), std::string::npos);
 }
 
+/// What `hello` lists: a library that is here is offered, one that is not is missing with the way to get it.
+TEST(Discovery, OffersALibraryOrSaysHowToGetIt) {
+  std::vector<Missing> missing;
+  const std::vector<Offer> blas = openblas_offers(&missing);
+  EXPECT_EQ(missing.size(), blas.empty() ? 1U : 0U);
+  const size_t before = missing.size();
+  const std::vector<Offer> dnn = onednn_offers({"/nowhere/libdnnl.so.3"}, &missing);
+  EXPECT_EQ(missing.size() - before, dnn.empty() ? 1U : 0U);
+  for (const Missing& one : missing) {
+    EXPECT_NE(one.reason.find("cannot be opened"), std::string::npos) << one.reason;
+    EXPECT_NE(one.help.find("install"), std::string::npos) << one.help;
+  }
+}
+
 }  // namespace
 }  // namespace hc::bench

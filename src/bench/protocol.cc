@@ -110,6 +110,11 @@ Json to_json(const HelloReply& value) {
         {{"implementation", offer.implementation}, {"library", offer.library}, {"version", offer.version}});
   }
   Json json{{"protocol", value.protocol}, {"worker", value.worker}, {"backend", value.backend}, {"offers", offers}};
+  for (const Missing& one : value.missing) {
+    Json entry{{"implementation", one.implementation}, {"reason", one.reason}};
+    if (!one.help.empty()) entry["help"] = one.help;
+    json["missing"].push_back(std::move(entry));
+  }
   if (!value.can.empty()) json["can"] = value.can;
   return json;
 }
@@ -253,6 +258,13 @@ Result<HelloReply> hello_reply_from_json(const Json& json) {
     item.optional("library", &offer.library);
     item.optional("version", &offer.version);
     value.offers.push_back(std::move(offer));
+  });
+  reader.each("missing", [&](JsonReader& item) {
+    Missing one;
+    item.required("implementation", &one.implementation);
+    item.optional("reason", &one.reason);
+    item.optional("help", &one.help);
+    value.missing.push_back(std::move(one));
   });
   return reader.finish(std::move(value));
 }

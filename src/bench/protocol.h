@@ -52,11 +52,19 @@ struct Offer {
   std::string version{};
 };
 
+/// What a worker has but cannot run here.
+struct Missing {
+  std::string implementation{};
+  std::string reason{};
+  std::string help{};  ///< how to get it, or empty
+};
+
 struct HelloReply {
   int protocol = 0;
   std::string worker{};   ///< name and version of the worker
   std::string backend{};  ///< "cpu", "cuda"
   std::vector<Offer> offers{};
+  std::vector<Missing> missing{};
   std::vector<std::string> can{};  ///< what it does beyond the five requests: listing, source
 };
 

@@ -46,6 +46,10 @@ TEST(Protocol, ListingsAndLoadedModulesComeThrough) {
   EXPECT_EQ(listing.value().files.at(0).kind, "ptx");
   EXPECT_EQ(to_json(listing_reply_from_json(to_json(listing.value())).value()), to_json(listing.value()));
   EXPECT_FALSE(listing_reply_from_json(parse_json(R"({"files":[{"kind":"ptx"}]})").value()).ok()) << "without a path";
+  const HelloReply lacking{
+      .protocol = 1, .worker = "w", .missing = {{"openblas", "not here", "get it"}, {"x", "y", ""}}};
+  EXPECT_EQ(to_json(hello_reply_from_json(to_json(lacking)).value()), to_json(lacking));
+  EXPECT_EQ(hello_reply_from_json(to_json(lacking)).value().missing.at(0).help, "get it");
   PrepareReply reply;
   EXPECT_FALSE(to_json(reply).contains("loaded"));
   reply.inputs_sha256 = "ab";

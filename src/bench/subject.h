@@ -74,9 +74,9 @@ Result<std::unique_ptr<Subject>> make_anchor_subject(const PrepareRequest& reque
 /// gpu-copy: not_available where no GPU is visible.
 Result<std::unique_ptr<Subject>> make_gpu_subject(const PrepareRequest& request);
 
-/// The oneDNN libraries that can be opened: those of the system, then `paths`.
-std::vector<Offer> onednn_offers(const std::vector<std::string>& paths);
-/// The system's OpenBLAS, or none.
-std::vector<Offer> openblas_offers();
+/// The oneDNN libraries that can be opened: those of the system, then `paths`. Adds to `missing` when there is none.
+std::vector<Offer> onednn_offers(const std::vector<std::string>& paths, std::vector<Missing>* missing = nullptr);
+/// The system's OpenBLAS; where there is none, nothing, and why in `missing`.
+std::vector<Offer> openblas_offers(std::vector<Missing>* missing = nullptr);
 
 }  // namespace hc::bench

@@ -277,19 +277,24 @@ Result<std::unique_ptr<Subject>> make_onednn_subject(const PrepareRequest& reque
   return OneDnnSubject::make(request, inputs);
 }
 
-std::vector<Offer> onednn_offers(const std::vector<std::string>& paths) {
+std::vector<Offer> onednn_offers(const std::vector<std::string>& paths, std::vector<Missing>* missing) {
   std::vector<std::string> names = {"libdnnl.so.3", "libdnnl.so.2"};
   names.insert(names.end(), paths.begin(), paths.end());
   std::vector<Offer> offers;
+  Diagnostic last;
   for (const std::string& name : names) {
     const Result<std::shared_ptr<OneDnn>> library = OneDnn::open(name);
-    if (!library.ok()) continue;
+    if (!library.ok()) {
+      last = library.error();
+      continue;
+    }
     const std::string& path = library.value()->path();
     const auto same = [&](const Offer& offer) { return offer.library == path; };
     if (std::none_of(offers.begin(), offers.end(), same)) {
       offers.push_back({"onednn", path, library.value()->version()});
     }
   }
+  if (missing && offers.empty()) missing->push_back({"onednn", last.message, last.help});
   return offers;
 }
 

@@ -163,9 +163,12 @@ Result<std::unique_ptr<Subject>> make_openblas_subject(const PrepareRequest& req
   return OpenBlasSubject::make(request, inputs);
 }
 
-std::vector<Offer> openblas_offers() {
+std::vector<Offer> openblas_offers(std::vector<Missing>* missing) {
   const Result<OpenBlas> found = open("");
-  if (!found.ok()) return {};
+  if (!found.ok()) {
+    if (missing) missing->push_back({"openblas", found.error().message, found.error().help});
+    return {};
+  }
   return {{"openblas", found.value().path, found.value().version}};
 }
 

@@ -83,11 +83,11 @@ Result<Json> Server::hello(const Json& request) {
   reader.optional("discover", &discover);
   reader.optional("libraries", &libraries);
   HC_TRY(reader.finish(diag::Unit{}));
-  HelloReply reply{kProtocolVersion, kWorkerName, "cpu", {}};
+  HelloReply reply{.protocol = kProtocolVersion, .worker = kWorkerName, .backend = "cpu"};
   for (const char* name : {"artifact", "copy", "memcpy", "canary"}) reply.offers.push_back({name, "", "1"});
   if (discover) {
-    for (Offer& offer : onednn_offers(libraries)) reply.offers.push_back(std::move(offer));
-    for (Offer& offer : openblas_offers()) reply.offers.push_back(std::move(offer));
+    for (Offer& offer : onednn_offers(libraries, &reply.missing)) reply.offers.push_back(std::move(offer));
+    for (Offer& offer : openblas_offers(&reply.missing)) reply.offers.push_back(std::move(offer));
   }
   return to_json(reply);
 }

@@ -25,6 +25,7 @@ class Refused(Exception):
 
 
 PREHEAT_WINDOW_S = 0.5  # three successive ones have to agree, as in src/bench/preheat.h
+NO_GPU = "PyTorch sees no CUDA device here; --device cpu measures on the CPU"
 MOST_COPIES = 4096  # of inputs and outputs: more cost more to prepare than to measure
 
 
@@ -58,17 +59,30 @@ class Worker:
         from . import adaptors
 
         offers, missing = [], []
+        absent = self.no_device() if request.get("discover") else ""
         for name in adaptors.IMPLEMENTATIONS if request.get("discover") else ():  # each look imports a framework
             try:
                 module = adaptors.module_of(name)
                 if self.kind not in adaptors.devices_of(module):
                     missing.append({"implementation": name, "reason": f"it does not run on {self.kind}"})
                     continue
-                offers.append({"implementation": name, "library": "", "version": module.version()})
+                version = module.version()
+                if absent:
+                    missing.append({"implementation": name, "reason": absent, "help": "" if absent == NO_GPU else adaptors.help_for("torch-eager")})
+                    continue
+                offers.append({"implementation": name, "library": "", "version": version})
             except Exception as error:
                 missing.append({"implementation": name, "reason": f"{type(error).__name__}: {error}", "help": adaptors.help_for(name)})
         return {"protocol": PROTOCOL, "worker": f"hillclimb-python-worker {VERSION}", "backend": self.kind,
                 "can": ["listing", "source"], "offers": offers, "missing": missing}
+
+    def no_device(self):
+        """Why nothing can be prepared here, or empty: every implementation keeps its tensors in PyTorch's."""
+        try:
+            import torch
+        except ImportError as error:
+            return f"PyTorch is not here, and every implementation needs it: {error}"
+        return "" if self.kind == "cpu" or torch.cuda.is_available() else NO_GPU
 
     def inputs(self, texts, seed):
         """Arguments by their texts; the same texts and seed give the tensors that are there already."""
@@ -95,7 +109,7 @@ class Worker:
             self.timer = self.timer or CpuTimer()
             return
         if not torch.cuda.is_available():
-            raise Refused("NotAvailable", "PyTorch sees no CUDA device here; --device cpu measures on the CPU")
+            raise Refused("NotAvailable", NO_GPU)
         torch.cuda.init()
         torch.empty(1, device="cuda")
         self.timer = self.timer or CudaTimer()
@@ -117,7 +131,7 @@ class Worker:
         try:
             import torch
         except ImportError as error:
-            raise Refused("NotAvailable", f"PyTorch is not here, and every implementation needs it: {error}", "pip install torch")
+            raise Refused("NotAvailable", f"PyTorch is not here, and every implementation needs it: {error}", adaptors.help_for("torch-eager"))
 
         if request.get("source") and not getattr(module, "SOURCES", False):
             raise Refused("NotAvailable", f"{implementation} generates no source, so an edited one cannot take its place")

@@ -184,6 +184,41 @@ class Edited(unittest.TestCase):
             launch()
             self.assertEqual(outputs(), [6], "copies of the inputs run the edited one too")
 
+class Discovered(unittest.TestCase):
+    """What hello offers is what prepare accepts."""
+
+    def hello(self, kind, gpu):
+        """The reply where everything is installed, with a stand-in for PyTorch."""
+        from hillclimb_worker import __main__ as main, adaptors
+
+        torch = types.SimpleNamespace(cuda=types.SimpleNamespace(is_available=lambda: gpu))
+        module = types.SimpleNamespace(version=lambda: "1", DEVICES=("cuda", "cpu"))
+        with unittest.mock.patch.dict(sys.modules, torch=torch), unittest.mock.patch.object(adaptors, "module_of", lambda _name: module):
+            return main.Worker(kind).hello({"op": "hello", "protocol": 1, "discover": True})
+
+    def test_without_a_gpu_everything_is_missing_with_the_reason(self):
+        """And with one, or on the CPU, nothing is."""
+        self.assertEqual(self.hello("cuda", True)["missing"], [])
+        self.assertEqual(self.hello("cpu", False)["missing"], [])
+        refused = self.hello("cuda", False)
+        self.assertEqual(refused["offers"], [])
+        self.assertEqual(len(refused["missing"]), len(self.hello("cuda", True)["offers"]))
+        for row in refused["missing"]:
+            self.assertIn("sees no CUDA device", row["reason"])
+
+
+class Pins(unittest.TestCase):
+    """The versions that were seen to work together."""
+
+    def test_help_names_the_versions_of_the_list(self):
+        """Every package that an implementation needs stands in scripts/device/peers.txt, with the same version."""
+        from hillclimb_worker import adaptors
+
+        listed = (pathlib.Path(__file__).resolve().parents[3] / "scripts" / "device" / "peers.txt").read_text().splitlines()
+        for name in adaptors.IMPLEMENTATIONS:
+            self.assertIn(adaptors.help_for(name).removeprefix("pip install "), listed)
+
+
 class Searched(unittest.TestCase):
     """Which searches of Helion count as full, with a stand-in for the package."""
 

@@ -57,9 +57,9 @@ class Installed(unittest.TestCase):
             self.assertTrue(hello["ok"] and bye["ok"])
             self.assertEqual(hello["offers"], [])
             helps = {row["implementation"]: row["help"] for row in hello["missing"]}
-            self.assertEqual(helps["torch-eager"], "pip install torch")
-            self.assertEqual(helps["quack"], "pip install quack-kernels")
-            self.assertEqual(helps["flash-attention-4"], "pip install flash-attn-4")
+            self.assertEqual(helps["torch-eager"], "pip install torch==2.11.0")
+            self.assertEqual(helps["quack"], "pip install quack-kernels==0.6.5")
+            self.assertEqual(helps["flash-attention-4"], "pip install flash-attn-4==4.0.0b36")
 
     def test_what_is_missing_or_wrong_is_refused_and_the_worker_lives_on(self):
         """A refusal per bad request, in order."""
@@ -70,7 +70,7 @@ class Installed(unittest.TestCase):
             PYTHONPATH="",
         )
         self.assertIn("protocol 1, not 2", replies[0]["message"])
-        self.assertEqual((replies[1]["code"], replies[1]["help"]), ("NotAvailable", "pip install torch"))
+        self.assertEqual((replies[1]["code"], replies[1]["help"]), ("NotAvailable", "pip install torch==2.11.0"))
         self.assertIn("no implementation `mine`", replies[2]["message"])
         self.assertFalse(replies[3]["ok"])
         self.assertIn("`dance`", replies[4]["message"])

@@ -6,19 +6,20 @@ launch wrote, `detail` is the recipe. What a framework does not have raises Unsu
 
 import importlib
 
-# Module and package by implementation: what is missing can be named without importing any framework.
+# Module and package by implementation: what is missing can be named without importing any framework. The versions are those of
+# scripts/device/peers.txt, which were seen to work together.
 IMPLEMENTATIONS = {
-    "torch-eager": ("torch_ops", "torch"),
-    "torch-compile": ("torch_ops", "torch"),
-    "torch-compile-max": ("torch_ops", "torch"),
-    "quack": ("quack_ops", "quack-kernels"),
-    "liger": ("liger_ops", "liger-kernel"),
-    "cudnn": ("cudnn_ops", "nvidia-cudnn-frontend"),
-    "triton": ("triton_ops", "triton"),
-    "flash-attention-4": ("flash_ops", "flash-attn-4"),
-    "helion-triton": ("helion_ops", "helion"),
-    "helion-cute": ("helion_ops", "helion"),
-    "cubin": ("cubin_ops", "torch"),
+    "torch-eager": ("torch_ops", "torch==2.11.0"),
+    "torch-compile": ("torch_ops", "torch==2.11.0"),
+    "torch-compile-max": ("torch_ops", "torch==2.11.0"),
+    "quack": ("quack_ops", "quack-kernels==0.6.5"),
+    "liger": ("liger_ops", "liger-kernel==0.8.5"),
+    "cudnn": ("cudnn_ops", "nvidia-cudnn-frontend==1.17.0"),
+    "triton": ("triton_ops", "triton==3.6.0"),
+    "flash-attention-4": ("flash_ops", "flash-attn-4==4.0.0b36"),
+    "helion-triton": ("helion_ops", "helion==1.4.0"),
+    "helion-cute": ("helion_ops", "helion==1.4.0"),
+    "cubin": ("cubin_ops", "torch==2.11.0"),
 }
 
 
