@@ -103,7 +103,8 @@ def measure(clients, entry, variant, options, sink):
     samples = {name: [] for name in live}
     for r in range(options.rounds):
         for name in live if r % 2 == 0 else live[::-1]:
-            timed = clients[name].ask(op="time", blocks=1, min_block_s=options.block_s, warmup_s=0.01, max_launches=options.launches)
+            timed = clients[name].ask(op="time", blocks=1, min_block_s=options.block_s, warmup_s=0.01, max_launches=options.launches,
+                                      flush_bytes=options.flush_bytes)
             sink.write(json.dumps({"list": entry["name"], "variant": variant["name"], "implementation": name, "round": r, **timed}) + "\n")
             if timed["ok"]:
                 samples[name].append(statistics.median(timed["blocks"][0]["seconds"]))
@@ -165,6 +166,8 @@ def head_commit():
 def command(options):
     """The call without its folders."""
     asked = [f"--{key} {getattr(options, key)}" for key in ("lists", "implementations", "variants", "rounds") if getattr(options, key)]
+    if options.flush_bytes >= 0:
+        asked.append(f"--flush-bytes {options.flush_bytes}")
     return " ".join(["scripts/device/peers.py", *asked, f"--budget-s {options.budget_s:g}"])
 
 
@@ -174,7 +177,7 @@ def about(options, facts, rows):
     return {
         "schema": "hillclimb.nominations_about/1", "date": datetime.date.today().isoformat(), "title": options.title,
         "device": (facts or {}).get("facts", {}), "commit": options.commit or head_commit(), "command": command(options),
-        "rounds": options.rounds, "seed": options.seed, "versions": ", ".join(f"{n} {v}" for n, v in sorted(versions.items())), "notes": [],
+        "rounds": options.rounds, "seed": options.seed, "flush_bytes": options.flush_bytes, "versions": ", ".join(f"{n} {v}" for n, v in sorted(versions.items())), "notes": [],
     }
 
 
@@ -212,9 +215,10 @@ def main():
     parser.add_argument("--out", required=True)
     parser.add_argument("--lists", default="", help="of tasks/peers.toml, separated by commas; left out: all")
     parser.add_argument("--implementations", default="", help="those of the lists that are to run; left out: all")
-    parser.add_argument("--variants", default="", help="left out: all")
+    parser.add_argument("--variants", default="", help="those of the lists that are to run; left out: all")
     parser.add_argument("--rounds", type=int, default=4)
     parser.add_argument("--launches", type=int, default=40)
+    parser.add_argument("--flush-bytes", type=int, default=-1, help="read before each launch; 0: nothing; left out: twice the L2")
     parser.add_argument("--block-s", type=float, default=0.004)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--budget-s", type=float, default=480, help="no variant is begun after so many seconds")
@@ -226,6 +230,8 @@ def main():
     out = pathlib.Path(options.out)
     out.mkdir(parents=True, exist_ok=True)
     chosen(options)
+    if options.flush_bytes < -1:
+        sys.exit(f"--flush-bytes: {options.flush_bytes} is less than nothing")
     clients, rows = {}, []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(124))
     try:
