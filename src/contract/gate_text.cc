@@ -104,7 +104,11 @@ std::string text_for(const GateRequest& request, GateReason reason, const Standi
                      const std::vector<std::string>& faults, int64_t blocks) {
   switch (reason) {
     case GateReason::no_goal:
-      return "";
+      if (request.agent != Agent::exit) return "";  // most projects have no goal, and their agents hear nothing
+      return fmt::format(
+          "no goal: {} holds none and none was ever seen here, so nothing can be judged. A checkout needs the goal's "
+          "artifacts folder (`--artifacts DIR` names another place); `hillclimb start TASK` creates a goal.\n",
+          request.artifacts_dir);
     case GateReason::met:
       return fmt::format("{} is met. Next: {}\n", task_name(s.report), next_step(s)) + ledger_tail(s);
     case GateReason::stopped:
@@ -148,9 +152,9 @@ void say_allow(Agent agent, const std::string& message, GateReply* reply) {
 
 int exit_status(GateReason reason, const ledger::CheckReport& report) {
   switch (reason) {
-    case GateReason::no_goal:
     case GateReason::met:
       return ledger::kExitMet;
+    case GateReason::no_goal:  // as `check`: where CI lacks the evidence, nothing is shown
     case GateReason::broken:
       return ledger::kExitBroken;
     default:
@@ -185,6 +189,7 @@ GateReply gate_reply(const GateRequest& request, GateReason reason, const Standi
   GateReply reply;
   reply.reason = reason;
   reply.allowed = reason != GateReason::unmet && reason != GateReason::broken;
+  if (reason == GateReason::no_goal && request.agent == Agent::exit) reply.allowed = false;
   reply.message = text_for(request, reason, standing, faults, blocks);
   if (request.agent == Agent::exit) {
     reply.exit_code = exit_status(reason, standing.report);
