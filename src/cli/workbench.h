@@ -124,6 +124,7 @@ class Workbench : protected Climb {
   Result<ledger::VariantVerdict> settle_entry(const std::string& subject);
   Result<ledger::VariantVerdict> confirm_candidate();
   Status prepare_candidate(tune::Built candidate);
+  std::string generated_source(const tune::Contender& winner);
   Result<std::string> store_source(const std::string& source);
   Result<Attempt> judge_attempt(const std::string& object, const std::vector<tune::Contender>& arms);
   Status rebuild_candidate(const ledger::PairsArtifact& stored);

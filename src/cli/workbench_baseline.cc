@@ -7,6 +7,7 @@
 #include "cli/recipe.h"
 #include "cli/workbench.h"
 #include "cli/worker_arm.h"
+#include "ledger/block.h"
 #include "ledger/judge.h"
 
 namespace hc::cli {
@@ -19,18 +20,6 @@ const contract::TaskBaseline* find_baseline(const contract::Task& task, const st
     if (baseline.name == name) return &baseline;
   }
   return nullptr;
-}
-
-/// Log times of one arm over those of another, round by round.
-std::vector<ledger::PairTimes> times_between(const ledger::PairsArtifact& artifact, const std::string& changed,
-                                             const std::string& whole) {
-  const std::vector<ledger::PairTimes> a = ledger::pair_times(artifact, changed);
-  const std::vector<ledger::PairTimes> b = ledger::pair_times(artifact, whole);
-  std::vector<ledger::PairTimes> out;
-  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
-    out.push_back({a[k].baseline, b[k].baseline, a[k].baseline_mid_s, b[k].baseline_mid_s});
-  }
-  return out;
 }
 
 }  // namespace
@@ -130,7 +119,7 @@ Result<std::vector<Ablation>> Workbench::measure_baseline_ablations(std::vector<
     for (size_t i = begin; i < end; ++i) {
       rows[row_of_arm[i]].object = id;
       rows[row_of_arm[i]].comparison =
-          ledger::compare_pairs(times_between(measured, arms[i].arm.name, whole.arm.name), {});
+          ledger::compare_pairs(ledger::times_between(measured, arms[i].arm.name, whole.arm.name), {});
     }
   }
   return rows;

@@ -45,6 +45,7 @@ Result<Attempt> Workbench::attempt(const std::string& source, const std::optiona
   if (edited.compiled.source == source) {
     progress_.line(fmt::format("{}  the file is the generated source itself: nothing was edited", work_.label));
   }
+  const std::string generated = sha256_hex(edited.compiled.source);
   edited.compiled.source = source;
   edited.manifest.source_sha256 = sha256_hex(source);
   edited.manifest_path.clear();
@@ -58,6 +59,7 @@ Result<Attempt> Workbench::attempt(const std::string& source, const std::optiona
   HC_TRY(prepare_candidate(std::move(edited)));
   const std::vector<tune::Contender> best = HC_TRY(rivals(work_));
   work_.candidate.arm.name = kHandEdited;
+  work_.candidate.arm.generated_sha256 = generated;
   std::vector<tune::Contender> arms = {work_.candidate};
   arms.insert(arms.end(), best.begin(), best.end());
   arms.push_back(HC_TRY(bystander(kIncumbent, winner, work_.candidate)));

@@ -10,6 +10,7 @@
 #include "bench/worker_client.h"
 #include "cli/workbench.h"
 #include "cli/worker_arm.h"
+#include "cli/worker_listing.h"
 
 namespace hc::cli {
 namespace {
@@ -61,6 +62,19 @@ Result<tune::Contender> Workbench::stored_baseline(const contract::TaskBaseline&
   return out;
 }
 
+/// What the worker generates for the config in hand, listed anew; empty where it does not show it.
+std::string Workbench::generated_source(const tune::Contender& winner) {
+  progress_.now(fmt::format("{}  asking the worker for its source", work_.label));
+  const TempFolder folder("hillclimb-listing");
+  const Result<WorkerListing> listing = list_worker(winner, folder.path());
+  if (listing.ok() && !listing.value().source.empty()) return listing.value().source;
+  progress_.line(
+      fmt::format("{}  the worker shows no generated source, so nothing shows that this one was edited and "
+                  "no block can rest on it",
+                  work_.label));
+  return "";
+}
+
 Result<Attempt> Workbench::attempt_worker(const std::string& source, const std::string& file_name) {
   if (!newest_tune(0)) {
     return Diagnostic{Code::goal_error,
@@ -76,6 +90,10 @@ Result<Attempt> Workbench::attempt_worker(const std::string& source, const std::
   tune::Contender winner = work_.candidate;
   winner.arm.name = kIncumbent;
   winner.arm.role = ledger::Role::anchor;
+  const std::string generated = generated_source(winner);
+  if (generated == source) {
+    progress_.line(fmt::format("{}  the file is the generated source itself: nothing was edited", work_.label));
+  }
   const std::string path = HC_TRY(keep_source(folder("try"), file_name, source));
   HC_TRY(store_source(source));
   tune::Contender& edited = work_.candidate;
@@ -83,6 +101,7 @@ Result<Attempt> Workbench::attempt_worker(const std::string& source, const std::
   edited.files.push_back({path, ""});
   edited.arm.name = kHandEdited;
   edited.arm.source_sha256 = sha256_hex(source);
+  if (!generated.empty()) edited.arm.generated_sha256 = sha256_hex(generated);
   edited.arm.tune.clear();
   edited.arm.has_tuner = false;
   HC_TRY(tune::hash_binary(&edited));

@@ -75,7 +75,10 @@ class GoalMovesTest : public ::testing::Test {
   std::string attempt(const FakeShape& of, Edit edit, Purpose purpose = Purpose::attempt) {
     ledger::Store s = store();
     ledger::PairsArtifact a = ledger::testing::fake_pairs(of, purpose, -1);
-    if (purpose == Purpose::attempt) a.arms[0].source_sha256 = ledger::testing::hash_of("edited source");
+    if (purpose == Purpose::attempt) {
+      a.arms[0].source_sha256 = ledger::testing::hash_of("edited source");
+      a.arms[0].generated_sha256 = ledger::testing::hash_of("generated source");
+    }
     edit(&a);
     const std::string subject = ledger::candidate_subject(a.arms[0].source_sha256, a.arms[0].config);
     a.open_seq = s.run_open("r1", std::string(purpose_name(purpose)), of.name, subject).value();
@@ -208,6 +211,28 @@ TEST_F(GoalMovesTest, EvidenceOfAnotherKindIsNone) {
     ASSERT_TRUE(write_goal(artifacts_, goal).ok());
     decide("running", "");
   }
+}
+
+/// The own arm of a worker names its recipe, which no source hash ever equals.
+TEST_F(GoalMovesTest, ASourceThatNobodyEditedIsNone) {
+  refuse({attempt(shape("worse", 0.9, 20),
+                  [](ledger::PairsArtifact* a) { a->arms[0].source_sha256 = a->arms[0].generated_sha256; })},
+         "nothing in it was edited by hand");
+  refuse({attempt(shape("worse", 0.9, 21), [](ledger::PairsArtifact* a) { a->arms[0].generated_sha256.clear(); })},
+         "no edit is shown");
+  EXPECT_TRUE(block({attempt(shape("worse", 0.9, 22))}).ok());
+}
+
+TEST_F(GoalMovesTest, AnAblationWithoutABoundIsNone) {
+  fs::remove_all(artifacts_);
+  fs::remove_all(join_path(folder_, "state"));
+  ledger::testing::fake_goal(artifacts_, anchor_, {shape("good", 1.05, 1), shape("worse", 0.8, 3)},
+                             R"({"operation":"softmax"})");
+  FakeShape few = shape("worse", 0.8, 21);
+  few.pairs = 3;
+  const std::string unbounded = attempt(
+      few, [](ledger::PairsArtifact* a) { set_back(a, "onednn"); }, Purpose::ablate);
+  refuse({unbounded, attempt(shape("worse", 0.9, 22))}, "bounds nothing that it sets back in onednn");
 }
 
 TEST_F(GoalMovesTest, AnAttemptOfAnEarlierGoalIsNone) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/json.h"
 
@@ -47,11 +48,22 @@ std::string another_setting(const BlockCase& c, const PairsArtifact& a) {
   if (a.timer != c.reference->timer) {
     return fmt::format("{} was timed as {} and the goal's measurement as {}", named(a), a.timer, c.reference->timer);
   }
+  return "";
+}
+
+/// Why this attempt did not run another source than the generated one, or empty. The source hash of a worker's own arm
+/// is of its recipe, so only the text that was generated for the very config tells.
+std::string not_edited(const BlockCase& c, const PairsArtifact& a) {
   const Arm *edited = arm_of(&a, Role::candidate, ""), *own = arm_of(c.reference, Role::candidate, "");
-  if (a.purpose == Purpose::attempt && edited && own && edited->source_sha256 == own->source_sha256) {
+  if (a.purpose != Purpose::attempt || !edited) return "";
+  if (own && edited->source_sha256 == own->source_sha256) {
     return fmt::format("{} ran the goal's own candidate: nothing in it was edited by hand", named(a));
   }
-  return "";
+  if (edited->generated_sha256.empty()) {
+    return fmt::format("{} does not say what is generated for its config, so no edit is shown", named(a));
+  }
+  if (edited->source_sha256 != edited->generated_sha256) return "";
+  return fmt::format("{} ran the source as it is generated: nothing in it was edited by hand", named(a));
 }
 
 /// Why this measurement cannot speak for the worst variant, or empty.
@@ -64,6 +76,7 @@ std::string unusable(const BlockCase& c, const PairsArtifact& a, const std::stri
   if (const auto faults = announcement_faults(c.evidence, id, a); !faults.empty()) return faults.front();
   if (const std::string why = refusal(a); !why.empty()) return fmt::format("{}: {}", named(a), why);
   if (std::string why = another_setting(c, a); !why.empty()) return why;
+  if (std::string why = not_edited(c, a); !why.empty()) return why;
   if (pair_times(a, c.worst.best_baseline).empty()) {
     return fmt::format("{} does not measure {}, the best baseline", named(a), c.worst.best_baseline);
   }
@@ -105,11 +118,17 @@ std::string no_ablation_of_best(const BlockCase& c, const PairsArtifact& a) {
   if (measured && (measured->config != whole->config || measured->binary_sha256 != whole->binary_sha256)) {
     return fmt::format("{} ablates another config or binary of {} than the goal's measurement", named(a), whole->name);
   }
-  bool others = false;
+  bool others = false, unbounded = false;
   for (const Arm& arm : a.arms) {
     others |= !arm.varies.empty();
     const bool differs = arm.source_sha256 != whole->source_sha256 || arm.config != whole->config;
-    if (arm.varies == whole->name && differs && arm_seconds(a, arm.name) > 0) return "";
+    if (arm.varies != whole->name || !differs || arm_seconds(a, arm.name) <= 0) continue;
+    const Comparison worth = compare_pairs(times_between(a, arm.name, whole->name), {});
+    if (worth.lcb > 0 && std::isfinite(worth.ucb)) return "";
+    unbounded = true;
+  }
+  if (unbounded) {
+    return fmt::format("{} bounds nothing that it sets back in {}: it has too few valid rounds", named(a), whole->name);
   }
   return others ? fmt::format("{} is an ablation of another implementation than {}, the best baseline", named(a),
                               c.worst.best_baseline)
@@ -202,6 +221,17 @@ const PairsArtifact* reference_of(BlockCase& c, const Goal& goal) {
 }
 
 }  // namespace
+
+std::vector<PairTimes> times_between(const PairsArtifact& artifact, const std::string& changed,
+                                     const std::string& whole) {
+  const std::vector<PairTimes> a = pair_times(artifact, changed);
+  const std::vector<PairTimes> b = pair_times(artifact, whole);
+  std::vector<PairTimes> out;
+  for (size_t k = 0; k < std::min(a.size(), b.size()); ++k) {
+    out.push_back({a[k].baseline, b[k].baseline, a[k].baseline_mid_s, b[k].baseline_mid_s});
+  }
+  return out;
+}
 
 BlockRuling rule_on_block(Evidence& evidence, const Lock& lock, const Goal& goal,
                           const std::vector<VariantVerdict>& worst_first) {

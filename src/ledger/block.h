@@ -24,4 +24,8 @@ struct BlockRuling {
 BlockRuling rule_on_block(Evidence& evidence, const Lock& lock, const Goal& goal,
                           const std::vector<VariantVerdict>& worst_first);
 
+/// Log times of one arm over those of another, round by round; of an ablation, what a change is worth.
+std::vector<PairTimes> times_between(const PairsArtifact& artifact, const std::string& changed,
+                                     const std::string& whole);
+
 }  // namespace hc::ledger

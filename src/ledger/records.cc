@@ -25,6 +25,7 @@ Json arm_json(const Arm& arm) {
   out["role"] = role_name(arm.role);
   out["worker"] = arm.worker;
   out["source_sha256"] = arm.source_sha256;
+  if (!arm.generated_sha256.empty()) out["generated_sha256"] = arm.generated_sha256;
   out["binary_sha256"] = arm.binary_sha256;
   out["config"] = embedded(arm.config);
   out["tune"] = arm.tune;

@@ -73,14 +73,15 @@ struct Pair {
 struct Arm {
   std::string name;
   Role role = Role::candidate;
-  std::string worker;         ///< command of the worker
-  std::string source_sha256;  ///< of the generated source or of the baseline's recipe
-  std::string binary_sha256;  ///< of the object, library or interpreter script that runs
-  std::string config = "{}";  ///< JSON text of the config it ran with
-  std::string tune;           ///< object id of the tune that found the config, or empty
-  bool has_tuner = false;     ///< it has a tuner of its own, so a full cold tune of it is due
-  Facts loaded;               ///< modules and packages beside the binary, each with a hash, as its first process said
-  std::string varies;         ///< ablations: the arm of which this one sets something back, or empty
+  std::string worker;            ///< command of the worker
+  std::string source_sha256;     ///< of the generated source or of the baseline's recipe
+  std::string generated_sha256;  ///< a hand-edited arm: of the source as generated for its config; empty: not shown
+  std::string binary_sha256;     ///< of the object, library or interpreter script that runs
+  std::string config = "{}";     ///< JSON text of the config it ran with
+  std::string tune;              ///< object id of the tune that found the config, or empty
+  bool has_tuner = false;        ///< it has a tuner of its own, so a full cold tune of it is due
+  Facts loaded;        ///< modules and packages beside the binary, each with a hash, as its first process said
+  std::string varies;  ///< ablations: the arm of which this one sets something back, or empty
   Facts versions;
 };
 

@@ -31,6 +31,7 @@ Arm parse_arm(const JsonReader& in) {
   arm.role = named<Role>(in, "role", 4, role_name);
   arm.worker = in.text_or("worker", "");
   arm.source_sha256 = in.text("source_sha256");
+  arm.generated_sha256 = in.text_or("generated_sha256", "");
   arm.binary_sha256 = in.text("binary_sha256");
   arm.config = in.json("config");
   arm.tune = in.text_or("tune", "");
