@@ -90,27 +90,31 @@ std::string table_row(const Model& m, const Row& row) {
     return fmt::format("<a href=\"{}\">{}</a>", escape(href(m, artifact)), escape(text));
   };
   const auto number = [&](const std::string& text) {
-    return fmt::format("<td class=\"num\">{}</td>", link(text, row.artifact));
+    return fmt::format("<td class=\"num\">{}</td>", html_links(m, text, row.pooled));
   };
   const auto earlier_number = [&](const std::string& text) {
     return fmt::format("<td class=\"num\">{}</td>", link(text, row.before_artifact));
   };
   std::string out =
       fmt::format("<tr><td><b>{}</b><div class=\"sub\">{}</div></td>", escape(row.name), escape(row.inputs));
-  out += earlier_number(speed_text(row.before)) +
-         fmt::format("<td class=\"num strong\">{}{}</td>", link(speed_text(row.after), row.artifact), escape(unit));
+  out +=
+      earlier_number(speed_text(row.before)) +
+      fmt::format("<td class=\"num strong\">{}{}</td>", html_links(m, speed_text(row.after), row.pooled), escape(unit));
   for (const Speed& b : row.baselines) {
-    out += fmt::format("<td class=\"num\">{}</td>",
-                       link(baseline_text(b), b.nominated.empty() ? row.artifact : b.nominated));
+    out += fmt::format("<td class=\"num\">{}</td>", b.nominated.empty() ? html_links(m, baseline_text(b), row.pooled)
+                                                                        : link(baseline_text(b), b.nominated));
   }
   if (m.has_ceiling) out += number(speed_text(row.ceiling));
   out += earlier_number(ratio_text(row.before_ratio));
-  out += fmt::format("<td class=\"num strong\">{}</td>", link(ratio_text(row.verdict.ratio), row.artifact)) +
+  out += fmt::format("<td class=\"num strong\">{}</td>", html_links(m, ratio_text(row.verdict.ratio), row.pooled)) +
          number(bounds_text(row.verdict));
-  out += fmt::format("<td>{}</td><td class=\"num\">{}{}</td>", verdict_badge(row), row.valid_pairs,
+  out += fmt::format("<td>{}</td><td class=\"num\">{}{}</td>", verdict_badge(row),
+                     html_links(m, std::to_string(row.valid_pairs), row.pooled),
                      row.void_pairs ? fmt::format("<div class=\"sub\">{} void</div>", row.void_pairs) : "");
+  std::string files = row.artifact;
+  for (size_t i = 1; i < row.pooled.size(); ++i) files += ", " + row.pooled[i];
   const bool earlier = !row.before_artifact.empty() && row.before_artifact != row.artifact;
-  return out + fmt::format("<td class=\"file\">{}{}</td></tr>\n", row.artifact.empty() ? "–" : escape(row.artifact),
+  return out + fmt::format("<td class=\"file\">{}{}</td></tr>\n", row.artifact.empty() ? "–" : escape(files),
                            earlier ? "<div class=\"sub\">before: " + escape(row.before_artifact) + "</div>" : "");
 }
 
@@ -154,6 +158,7 @@ std::string speed_section(const Model& m) {
   out += table_head(m) + "<tbody>";
   for (const Row& row : m.rows) out += table_row(m, row);
   out += "</tbody>" + table_foot(m) + "</table></div>" + empty_launches(m);
+  if (const std::string pooled = pooled_text(m); !pooled.empty()) out += "<p>" + escape(pooled) + "</p>";
   if (const std::string share = copy_share_text(m); !share.empty()) out += "<p>" + escape(share) + "</p>";
   out += "</section>\n<section class=\"plots\">";
   for (const std::string& unit : m.units) {

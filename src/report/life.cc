@@ -7,9 +7,14 @@
 namespace hc::report {
 namespace {
 
-/// A table in both forms: a head and rows of cells; a cell may link to an artifact.
+/// A table in both forms: a head and rows of cells; a cell may link to artifacts.
 struct Cell {
-  std::string text, artifact{};
+  Cell(std::string words, const std::string& artifact = "") : text(std::move(words)) {
+    if (!artifact.empty()) artifacts.push_back(artifact);
+  }
+  Cell(std::string words, std::vector<std::string> pooled) : text(std::move(words)), artifacts(std::move(pooled)) {}
+  std::string text;
+  std::vector<std::string> artifacts;
 };
 struct Table {
   std::string title, lead;
@@ -41,12 +46,12 @@ Table pairs_table(const Model& m) {
     const ledger::Comparison& c = row.verdict.best;
     if (!row.verdict.measured) continue;
     t.rows.push_back({{row.name},
-                      {std::to_string(row.valid_pairs), row.artifact},
-                      {std::to_string(row.void_pairs), row.artifact},
-                      {percent(row.scatter), row.artifact},
-                      {std::to_string(c.slow_candidate), row.artifact},
-                      {std::to_string(c.slow_baseline), row.artifact},
-                      {ratio_text(c.mixture_ratio), row.artifact}});
+                      {std::to_string(row.valid_pairs), row.pooled},
+                      {std::to_string(row.void_pairs), row.pooled},
+                      {percent(row.scatter), row.pooled},
+                      {std::to_string(c.slow_candidate), row.pooled},
+                      {std::to_string(c.slow_baseline), row.pooled},
+                      {ratio_text(c.mixture_ratio), row.pooled}});
   }
   return t;
 }
@@ -108,7 +113,11 @@ Table runs_table(const Model& m) {
 }
 
 Table log_table(const Model& m) {
-  Table t{"Log", "One line per iteration, oldest first.", {"time", "worst variant", "idea", "result", "verdict"}, {}};
+  Table t{"Log",
+          "One line per iteration, oldest first. Idea and result are the agent's own words: they are not derived from "
+          "the measurements, and numbers in them are not verified. The verdict is the checker's.",
+          {"time", "worst variant", "idea", "result", "verdict"},
+          {}};
   for (const contract::Iteration& one : m.log) {
     t.rows.push_back({{short_time(one.time)}, {one.variant}, {one.idea}, {one.result}, {one.verdict}});
   }
@@ -166,7 +175,7 @@ std::string markdown_table(const Model& m, const Table& t) {
     out += "|";
     for (const Cell& cell : row) {
       const std::string text = cell_text(cell.text);
-      out += fmt::format(" {} |", cell.artifact.empty() ? text : markdown_link(m, text, cell.artifact));
+      out += fmt::format(" {} |", markdown_links(m, text, cell.artifacts));
     }
     out += "\n";
   }
@@ -181,12 +190,7 @@ std::string html_table(const Model& m, const Table& t) {
   out += "</tr></thead><tbody>";
   for (const std::vector<Cell>& row : t.rows) {
     out += "<tr>";
-    for (const Cell& cell : row) {
-      const std::string text = escape(cell.text);
-      out += cell.artifact.empty() || cell.text == "–"
-                 ? fmt::format("<td>{}</td>", text)
-                 : fmt::format("<td><a href=\"{}\">{}</a></td>", escape(href(m, cell.artifact)), text);
-    }
+    for (const Cell& cell : row) out += fmt::format("<td>{}</td>", html_links(m, cell.text, cell.artifacts));
     out += "</tr>\n";
   }
   return out + "</tbody></table></div></section>\n";
@@ -202,6 +206,32 @@ std::string href(const Model& m, const std::string& artifact) {
 std::string markdown_link(const Model& m, const std::string& text, const std::string& artifact) {
   if (artifact.empty() || text == "–") return text;
   return fmt::format("[{}]({})", text, href(m, artifact));
+}
+
+std::string markdown_links(const Model& m, const std::string& text, const std::vector<std::string>& artifacts) {
+  if (artifacts.empty()) return text;
+  std::string out = markdown_link(m, text, artifacts.front());
+  for (size_t i = 1; i < artifacts.size() && text != "–"; ++i) out += " " + markdown_link(m, "+", artifacts[i]);
+  return out;
+}
+
+std::string html_links(const Model& m, const std::string& text, const std::vector<std::string>& artifacts) {
+  if (artifacts.empty() || text == "–") return escape(text);
+  std::string out;
+  for (const std::string& artifact : artifacts) {
+    out += fmt::format("{}<a href=\"{}\">{}</a>", out.empty() ? "" : " ", escape(href(m, artifact)),
+                       out.empty() ? escape(text) : "+");
+  }
+  return out;
+}
+
+std::string pooled_text(const Model& m) {
+  for (const Row& row : m.rows) {
+    if (row.pooled.size() > 1) {
+      return "A number with `+` behind it is taken over the rounds of several confirming runs: each link leads to one.";
+    }
+  }
+  return "";
 }
 
 std::string markdown_life(const Model& m) {

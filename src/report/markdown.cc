@@ -34,18 +34,20 @@ std::string table_head(const Model& m) {
 /// The raw files behind a row: of the ratio, and of the "before" column.
 std::string files_text(const Row& row) {
   std::string out = row.artifact.empty() ? "–" : "`" + row.artifact + "`";
+  for (size_t i = 1; i < row.pooled.size(); ++i) out += ", `" + row.pooled[i] + "`";
   if (!row.before_artifact.empty() && row.before_artifact != row.artifact)
     out += ", before `" + row.before_artifact + "`";
   return out;
 }
 
 std::string table_row(const Model& m, const Row& row) {
-  const auto now = [&](const std::string& text) { return markdown_link(m, text, row.artifact); };
+  const auto now = [&](const std::string& text) { return markdown_links(m, text, row.pooled); };
   const auto then = [&](const std::string& text) { return markdown_link(m, text, row.before_artifact); };
   std::string out =
       fmt::format("| {} | {} | {} |", cell(row.name), then(speed_text(row.before)), now(speed_text(row.after)));
   for (const Speed& b : row.baselines)
-    out += fmt::format(" {} |", markdown_link(m, baseline_text(b), b.nominated.empty() ? row.artifact : b.nominated));
+    out += fmt::format(" {} |",
+                       b.nominated.empty() ? now(baseline_text(b)) : markdown_link(m, baseline_text(b), b.nominated));
   if (m.has_ceiling) out += fmt::format(" {} |", now(speed_text(row.ceiling)));
   return out + fmt::format(" {} | {} | {} | {}{} | {} | {} |\n", then(ratio_text(row.before_ratio)),
                            now(ratio_text(row.verdict.ratio)), bounds_text(row.verdict),
@@ -164,6 +166,7 @@ std::string markdown_page(const Model& m, const std::string& generated) {
   out += table_head(m);
   for (const Row& row : m.rows) out += table_row(m, row);
   out += summary_row(m) + "\n" + empty_launches(m);
+  if (const std::string pooled = pooled_text(m); !pooled.empty()) out += pooled + "\n\n";
   if (const std::string share = copy_share_text(m); !share.empty()) out += share + "\n\n";
   out += "Variants:\n\n";
   for (const Row& row : m.rows) out += fmt::format("* {}: `{}`\n", row.name, row.inputs);

@@ -120,13 +120,14 @@ Speed nominated_speed(Gatherer& g, const std::string& variant, const std::string
   return out;
 }
 
-void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
-  row->after = speed(a.work, candidate_seconds(a));
+/// What the pool gives: as `a`, with the rounds of all confirming runs that the verdict is taken over.
+void fill_measurement(Gatherer& g, const PairsArtifact& a, const PairsArtifact& pool, Row* row) {
+  row->after = speed(pool.work, candidate_seconds(pool));
   row->timer = a.timer;
   row->empty_launches = empty_launch_text(a);
   row->thin_win = thin_win_text(g.evidence, g.model.lock, row->verdict, a);
   for (const ledger::LockedBaseline& b : g.model.lock.baselines) {
-    row->baselines.push_back({b.name, speed(a.work, ledger::arm_seconds(a, b.name)), {}});
+    row->baselines.push_back({b.name, speed(pool.work, ledger::arm_seconds(pool, b.name)), {}});
   }
   if (const Arm* ceiling = arm_of(a, Role::ceiling)) {
     row->ceiling = speed(a.work, ledger::arm_seconds(a, ceiling->name));
@@ -134,7 +135,6 @@ void fill_measurement(Gatherer& g, const PairsArtifact& a, Row* row) {
     row->ceiling = separate_ceiling(g, row->name);
   }
   if (row->ceiling > 0) g.model.has_ceiling = true;
-  for (const ledger::Pair& pair : a.pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
   for (const auto& [name, value] : a.machine) {
     add_machine_fact(name, value, &g.model.machine);
     if (const int column = cooling_column(name); column >= 0) row->cooling[static_cast<size_t>(column)] = value;
@@ -158,13 +158,23 @@ double pair_scatter(const PairsArtifact& a, const std::string& baseline) {
   return 1.4826 * ledger::median(differences);
 }
 
-/// Measured before any goal number: fills speeds of the other artifacts that a pooled shape rests on.
-void count_pooled_pairs(Gatherer& g, const ledger::GoalShape& shape, Row* row) {
-  for (size_t i = 0; i + 1 < shape.evidence.size(); ++i) {
+/// The newest measurement with the rounds of every earlier confirming run of the shape, as the verdict pools them.
+PairsArtifact pool_of(Gatherer& g, const ledger::GoalShape& shape, const PairsArtifact& newest, Row* row) {
+  PairsArtifact pool = newest;
+  row->pooled = {shape.artifact};
+  for (size_t i = shape.evidence.size() - 1; i-- > 0;) {
     const PairsArtifact* a = g.evidence.pairs(shape.evidence[i], &g.ignored);
     if (!a || a->purpose != ledger::Purpose::confirm) continue;
-    for (const ledger::Pair& pair : a->pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
+    row->pooled.push_back("artifacts/" + g.evidence.listing(shape.evidence[i])->name);
+    pool.pairs.insert(pool.pairs.end(), a->pairs.begin(), a->pairs.end());
+    for (const Arm& arm : a->arms) {
+      const bool there =
+          std::any_of(pool.arms.begin(), pool.arms.end(), [&](const Arm& p) { return p.name == arm.name; });
+      if (!there) pool.arms.push_back(arm);
+    }
   }
+  for (const ledger::Pair& pair : pool.pairs) ++(pair.valid ? row->valid_pairs : row->void_pairs);
+  return pool;
 }
 
 Row make_row(Gatherer& g, const ledger::LockedVariant& locked) {
@@ -188,10 +198,10 @@ Row make_row(Gatherer& g, const ledger::LockedVariant& locked) {
       if (before) row.before = speed(before->work, candidate_seconds(*before));
     }
     if (newest) {
-      fill_measurement(g, *newest, &row);
-      row.scatter = pair_scatter(*newest, row.verdict.best_baseline);
+      const PairsArtifact pool = pool_of(g, shape, *newest, &row);
+      fill_measurement(g, *newest, pool, &row);
+      row.scatter = pair_scatter(pool, row.verdict.best_baseline);
     }
-    count_pooled_pairs(g, shape, &row);
   }
   if (row.baselines.empty()) {
     for (const ledger::LockedBaseline& b : g.model.lock.baselines) row.baselines.push_back({b.name, 0, {}});

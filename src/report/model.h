@@ -48,8 +48,9 @@ struct Row {
   double before_ratio = 0;
   std::vector<Speed> baselines;  ///< in the order of the lock
   std::string artifact, before_artifact, timer;
-  std::string empty_launches;  ///< arms in whose readings an empty launch is a good part, or empty
-  std::string thin_win;        ///< why a small win may be none, or empty
+  std::vector<std::string> pooled;  ///< the artifacts that ratio, speeds and pairs follow from, the newest first
+  std::string empty_launches;       ///< arms in whose readings an empty launch is a good part, or empty
+  std::string thin_win;             ///< why a small win may be none, or empty
   int valid_pairs = 0, void_pairs = 0;
   bool stale = false;
   std::array<std::string, 4> cooling;  ///< see cooling_column(); empty where nothing was recorded

@@ -26,6 +26,11 @@ std::string machine_line(const Model& model);
 
 /// A number as a link to the artifact that it follows from; the text alone where there is none.
 std::string markdown_link(const Model& model, const std::string& text, const std::string& artifact);
+/// A number that several artifacts give together: a link to the first, and a `+` to each further one.
+std::string markdown_links(const Model& model, const std::string& text, const std::vector<std::string>& artifacts);
+std::string html_links(const Model& model, const std::string& text, const std::vector<std::string>& artifacts);
+/// The sentence that says so, or empty where no number is pooled.
+std::string pooled_text(const Model& model);
 /// Where a link to an artifact goes: relative to the report's folder.
 std::string href(const Model& model, const std::string& artifact);
 /// Pairs and modes, every run, log, amendments, commits, what the author says.

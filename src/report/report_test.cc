@@ -11,6 +11,7 @@
 #include "ledger/test_support.h"
 #include "report/claims.h"
 #include "report/model.h"
+#include "report/pages.h"
 #include "report/svg.h"
 
 namespace hc::report {
@@ -333,6 +334,51 @@ TEST_F(ReportTest, VerifyDerivesEveryPageAnewAndFindsWhatWasTyped) {
   EXPECT_TRUE(verify().grown);
 }
 
+/// A ratio over two confirming runs is in neither of them: the page leads to both, and each number is of both.
+TEST_F(ReportTest, PooledNumbersLeadToEveryRunThatTheyAreTakenOver) {
+  const FakeShape first{.name = "sm1", .ratio = 1.10, .seconds = 1e-3};
+  FakeShape second = first;
+  second.ratio = 1.30;
+  second.seconds = 2e-3;
+  second.seed = 7;
+  second.first_pid = 70000;
+  ledger::testing::fake_goal(artifacts_, anchor_, {first});
+  {
+    ledger::Store store = ledger::Store::open(artifacts_, anchor_).value();
+    const std::string id = ledger::testing::confirm_shape(store, second);
+    const auto updated = contract::update_shape(store, "sm1", {id});
+    ASSERT_TRUE(updated.ok()) << updated.error().message;
+  }
+  const Model model = gather(artifacts_, "r1", anchor_).value();
+  const Row& row = model.rows.at(0);
+  ASSERT_EQ(row.pooled.size(), 2u);
+  EXPECT_EQ(row.pooled[0], row.artifact);
+  EXPECT_NE(row.pooled[1], row.artifact);
+  const auto speed_of = [&](const FakeShape& of) {
+    const ledger::PairsArtifact a = ledger::testing::fake_pairs(of, ledger::Purpose::confirm, 0);
+    return a.work.amount / ledger::arm_seconds(a, a.arms[0].name) * 1e-9;
+  };
+  EXPECT_LT(row.after, 0.95 * speed_of(first)) << "the newest run alone is not the pool";
+  EXPECT_GT(row.after, 1.05 * speed_of(second));
+  ASSERT_TRUE(write().ok());
+  const std::string ratio = ratio_text(row.verdict.ratio);
+  const std::string both =
+      markdown_link(model, ratio, row.pooled[0]).substr(0, ratio.size() + 3);  // the folder is another one here
+  const std::string text = page("report.md");
+  const size_t at = text.find(both);
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_NE(text.substr(at, 120).find("confirm-sm1-2.json) [+]("), std::string::npos) << text.substr(at, 120);
+  EXPECT_NE(text.find("taken over the rounds of several confirming runs"), std::string::npos);
+  EXPECT_NE(page("report.html").find("confirm-sm1.json\">+</a>"), std::string::npos);
+  // the pooled number is derived anew, not read from the goal file
+  const std::string out = join_path(folder_, "out");
+  EXPECT_TRUE(verify_report(artifacts_, out, anchor_).value().differences.empty());
+  std::string forged = text;
+  forged.replace(at + 1, ratio.size(), "9.999");
+  ASSERT_EQ(write_file_atomic(join_path(out, "report.md"), forged), "");
+  EXPECT_FALSE(verify_report(artifacts_, out, anchor_).value().differences.empty());
+}
+
 TEST_F(ReportTest, EveryRunStandsInItThoseThatLostToo) {
   ledger::testing::fake_goal(artifacts_, anchor_, kUnmet);
   {
@@ -345,7 +391,7 @@ TEST_F(ReportTest, EveryRunStandsInItThoseThatLostToo) {
     ASSERT_TRUE(store.put("r1", "try-sm2", to_json(a), "sm2", open).ok());
     ASSERT_TRUE(store.run_close(open, "done").ok());
     ASSERT_TRUE(contract::add_iteration(store, "r1", ledger::check_goal({join_path(artifacts_, "goal.json"), anchor_}),
-                                        {0, "", "", "i1", "two rows per thread: slower", ""})
+                                        {0, "", "", "rows", "two rows per thread: slower", ""})
                     .ok());
   }
   ASSERT_TRUE(write().ok());
@@ -354,6 +400,7 @@ TEST_F(ReportTest, EveryRunStandsInItThoseThatLostToo) {
     EXPECT_NE(text.find("try-sm2.json"), std::string::npos) << name;
     EXPECT_NE(text.find("(behind)"), std::string::npos) << name;
     EXPECT_NE(text.find("two rows per thread: slower"), std::string::npos) << name;
+    EXPECT_NE(text.find("numbers in them are not verified"), std::string::npos) << name << ": those are typed";
     EXPECT_NE(text.find("Pairs and modes"), std::string::npos) << name;
   }
 }
