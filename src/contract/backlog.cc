@@ -2,6 +2,7 @@
 #include "contract/backlog.h"
 
 #include "contract/faults.h"
+#include "contract/goal.h"
 
 #include <fmt/format.h>
 
@@ -53,6 +54,16 @@ Result<Idea> need_open(const ledger::Store& store, const std::string& run, const
   return *it;
 }
 
+Status need_variant(const ledger::Store& store, const std::string& variant) {
+  const Goal goal = HC_TRY(read_goal(store.artifacts_dir()));
+  std::vector<std::string> known;
+  for (const ledger::LockedVariant& v : HC_TRY(read_lock(store.artifacts_dir(), goal.lock)).variants) {
+    if (v.name == variant) return success();
+    known.push_back(v.name);
+  }
+  return usage_error(fmt::format("the goal has no variant \"{}\"", variant)).fix("its variants are " + listed(known));
+}
+
 }  // namespace
 
 std::vector<Idea> backlog(const ledger::LedgerView& view, const std::string& run) {
@@ -84,7 +95,8 @@ std::vector<Idea> backlog(const ledger::LedgerView& view, const std::string& run
 
 Result<std::string> add_idea(ledger::Store& store, const std::string& run, const std::string& text,
                              const std::string& variant, int64_t rank) {
-  if (text.find_first_not_of(" \t\n") == std::string::npos) return goal_error("an idea needs a text");
+  if (text.find_first_not_of(" \t\n") == std::string::npos) return usage_error("an idea needs a text");
+  if (!variant.empty()) HC_TRY(need_variant(store, variant));
   for (const Idea& idea : backlog(store.view(), run)) {
     if (idea.open && idea.text == text && idea.variant == variant) return idea.id;
   }

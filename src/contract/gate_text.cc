@@ -95,7 +95,8 @@ std::string stopped_text(const Standing& s) {
   const ledger::CheckReport& r = s.report;
   const std::string words = r.status == "paused" ? fmt::format("the owner said: \"{}\"", s.paused_reason)
                                                  : fmt::format("the owner has to answer: {}", s.question_for_user);
-  return fmt::format("stopped, not met: {} is {}; {}. {} of {} variants fail.\n", task_name(r), r.status, words,
+  const std::string stop = words.ends_with('?') ? "" : ".";
+  return fmt::format("stopped, not met: {} is {}; {}{} {} of {} variants fail.\n", task_name(r), r.status, words, stop,
                      failing(r), r.variants.size()) +
          failing_list(r) + ledger_tail(s);
 }

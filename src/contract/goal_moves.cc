@@ -70,7 +70,7 @@ Status rederive(ledger::Store& store, const GoalShape& shape) {
 
 Status pause_goal(ledger::Store& store, const std::string& quote) {
   if (blank(quote)) {
-    return goal_error("a pause needs the owner's own words").fix("`hillclimb goal pause --quote \"what they said\"`");
+    return usage_error("a pause needs the owner's own words").fix("`hillclimb goal pause --quote \"what they said\"`");
   }
   return set_status(store, "paused", quote, {});
 }
@@ -86,7 +86,8 @@ Status resume_goal(ledger::Store& store, const std::string& words) {
 }
 
 Result<std::string> amend_goal(ledger::Store& store, const Amendment& amendment) {
-  if (blank(amendment.reason)) return goal_error("an amendment needs its reason; the report shows it for ever");
+  if (blank(amendment.reason))
+    return usage_error("an amendment needs its reason; the report shows it for ever").fix("--reason \"why\"");
   Goal goal = HC_TRY(read_goal(store.artifacts_dir()));
   if (!goal.has_lock()) return goal_error("this goal file has no lock, so there is nothing to amend");
   ledger::Lock lock = HC_TRY(read_lock(store.artifacts_dir(), newest_lock(store.view(), goal.lock)));

@@ -458,6 +458,7 @@ TEST_F(GoalMovesTest, TheLogNamesTheWorstVariantAndTheVerdictByItself) {
   ledger::Store s = store();
   const ledger::CheckReport report = check();
   EXPECT_FALSE(add_iteration(s, "r1", report, {}).ok());
+  ASSERT_TRUE(add_idea(s, "r1", "a faster tail", "", 0).ok());
   Iteration line;
   line.idea = "i1";
   line.result = "the tail is 3 % faster";
@@ -466,7 +467,14 @@ TEST_F(GoalMovesTest, TheLogNamesTheWorstVariantAndTheVerdictByItself) {
   EXPECT_NE(written.verdict.find("FAIL"), std::string::npos);
   EXPECT_NE(written.verdict.find("UNMET 1/3"), std::string::npos) << written.verdict;
   line.variant = "none";
-  EXPECT_FALSE(add_iteration(s, "r1", report, line).ok());
+  const auto unknown = add_iteration(s, "r1", report, line);
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_NE(unknown.error().help.find("good"), std::string::npos) << unknown.error().help;
+  line.variant = "";
+  line.idea = "i9";
+  const auto no_idea = add_iteration(s, "r1", report, line);
+  ASSERT_FALSE(no_idea.ok());
+  EXPECT_NE(no_idea.error().help.find("its ideas are: i1"), std::string::npos) << no_idea.error().help;
   ASSERT_EQ(iterations(s.view(), "r1").size(), 1u);
 }
 
@@ -489,6 +497,27 @@ TEST_F(GoalMovesTest, StatusTellsAReaderWithoutMemoryWhatToDo) {
   const std::string plan = write_plan(artifacts_, anchor_).value();
   EXPECT_EQ(plan, join_path(artifacts_, "r1/plan.md"));
   EXPECT_NE(read_file(plan).value().find("two rows per thread"), std::string::npos);
+}
+
+TEST_F(GoalMovesTest, WhatWasTypedWrongIsUsageAndNamesWhatThereIs) {
+  ledger::Store s = store();
+  const auto no_variant = add_idea(s, "r1", "two rows per thread", "zz", 0);
+  ASSERT_FALSE(no_variant.ok());
+  EXPECT_NE(no_variant.error().help.find("good, bad, worse"), std::string::npos) << no_variant.error().help;
+  EXPECT_TRUE(backlog(s.view(), "r1").empty());
+  Iteration empty;
+  empty.idea = "some words";
+  for (const Diagnostic& error :
+       {no_variant.error(), pause_goal(s, "").error(), amend_goal(s, {}).error(), add_idea(s, "r1", " ", "", 0).error(),
+        add_iteration(s, "r1", check(), empty).error()}) {
+    EXPECT_EQ(error.code, Code::usage) << error.message;
+  }
+}
+
+TEST_F(GoalMovesTest, AQuestionIsNotFollowedByAFullStop) {
+  ASSERT_TRUE(block({attempt(shape("worse", 0.9, 20))}, "may we stop?").ok());
+  const GateReply reply = gate({Agent::exit, artifacts_, anchor_, "", kGiveUpAfter});
+  EXPECT_NE((reply.out + reply.err).find("may we stop? 2 of 3 variants fail."), std::string::npos) << reply.message;
 }
 
 TEST_F(GoalMovesTest, EverySuggestedCommandNamesTheTaskFile) {

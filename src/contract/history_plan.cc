@@ -183,6 +183,10 @@ Result<HistoryPlan> plan_history(const Git& git, const HistoryRules& rules, cons
     }
     return out;
   };
+  if (bench.empty() && work.empty() && noland.empty()) {
+    return usage(fmt::format("nothing was committed since {}, so there is no history to plan", plan.base.substr(0, 12)))
+        .fix("--base COMMIT names an earlier one");
+  }
   if (!bench.empty()) {
     HistoryGroup first = group(rules, plan.head, bench, touching(bench), "");
     first.message = "benchmarks and baselines";

@@ -54,6 +54,13 @@ TEST_F(HistoryTest, PlansBenchmarksFirstWorkByFilesAndPlanningLast) {
   EXPECT_EQ(to_json(again), to_json(plan));
 }
 
+TEST_F(HistoryTest, WithoutCommitsThereIsNoPlan) {
+  climb();
+  const Result<HistoryPlan> plan = plan_history(open(), rules_, "HEAD");
+  ASSERT_FALSE(plan.ok()) << "a plan of nothing cannot be applied";
+  EXPECT_NE(plan.error().message.find("nothing was committed since"), std::string::npos) << plan.error().message;
+}
+
 TEST_F(HistoryTest, AppliesOnANewBranchAndLeavesEverythingElseAlone) {
   climb();
   write("src/load.cc", "not committed\n");

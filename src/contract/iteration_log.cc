@@ -5,7 +5,18 @@
 
 #include <algorithm>
 
+#include "contract/backlog.h"
+#include "contract/faults.h"
+
 namespace hc::contract {
+namespace {
+
+/// `i` and a number: what only the backlog gives out.
+bool is_idea_id(const std::string& text) {
+  return text.size() > 1 && text.front() == 'i' && text.find_first_not_of("0123456789", 1) == std::string::npos;
+}
+
+}  // namespace
 
 std::vector<Iteration> iterations(const ledger::LedgerView& view, const std::string& run) {
   std::vector<Iteration> out;
@@ -29,14 +40,24 @@ std::string short_verdict(const ledger::CheckReport& report) {
 Result<Iteration> add_iteration(ledger::Store& store, const std::string& run, const ledger::CheckReport& report,
                                 Iteration iteration) {
   if (iteration.idea.empty() || iteration.result.empty()) {
-    return Diagnostic{.code = Code::goal_error, .message = "a log line needs the idea tried and its result"};
+    return usage_error("a log line needs the idea tried and its result");
+  }
+  if (is_idea_id(iteration.idea)) {
+    std::vector<std::string> ids;
+    for (const Idea& one : backlog(store.view(), run)) ids.push_back(one.id);
+    if (std::find(ids.begin(), ids.end(), iteration.idea) == ids.end()) {
+      return usage_error(fmt::format("the backlog has no idea `{}`", iteration.idea))
+          .fix(fmt::format("its ideas are: {}; a few words in place of an id do as well", listed(ids)));
+    }
   }
   if (iteration.variant.empty() && !report.variants.empty()) iteration.variant = report.variants.front().name;
   const auto known = std::find_if(report.variants.begin(), report.variants.end(),
                                   [&](const auto& v) { return v.name == iteration.variant; });
   if (known == report.variants.end()) {
-    return Diagnostic{.code = Code::goal_error,
-                      .message = fmt::format("the goal has no variant \"{}\"", iteration.variant)};
+    std::vector<std::string> names;
+    for (const ledger::VariantVerdict& v : report.variants) names.push_back(v.name);
+    return usage_error(fmt::format("the goal has no variant \"{}\"", iteration.variant))
+        .fix("its variants are " + listed(names));
   }
   if (iteration.verdict.empty()) {
     const std::string now =
