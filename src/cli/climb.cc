@@ -43,7 +43,7 @@ Status Climb::open_goal() {
       HC_TRY(agree_on_mode());
       if (goal_.status == "paused" || goal_.status == "blocked") {
         return Diagnostic{Code::goal_error, fmt::format("the goal is {}, so nothing is measured", goal_.status)}.fix(
-            "`hillclimb status` shows why; --fresh starts a new run");
+            "`hillclimb status` shows why; `hillclimb goal resume --quote \"...\"` goes on");
       }
       progress_.line(fmt::format("going on with run {}", goal_.run));
       return success();
@@ -54,7 +54,7 @@ Status Climb::open_goal() {
   const std::string run = fresh_run_name(options_.artifacts, task_.name);
   goal_ = HC_TRY(contract::create_goal(*store_, task_, run));
   lock_ = HC_TRY(contract::read_lock(options_.artifacts, goal_.lock));
-  progress_.line(fmt::format("run {}: {} variants", run, task_.variants.size()));
+  progress_.line(fmt::format("run {}: {}", run, counted(task_.variants.size(), "variant")));
   return success();
 }
 
@@ -197,7 +197,7 @@ Status Climb::one_variant(const contract::TaskVariant& variant) {
   progress_.line(fmt::format("{}  {:.3f} of {} [{:.3f}, {:.3f}] {}{}", work.label, verdict.ratio, verdict.best_baseline,
                              verdict.lcb, verdict.ucb, ledger::verdict_name(verdict.verdict),
                              verdict.reason.empty() ? "" : ": " + verdict.reason));
-  if (verdict.verdict == ledger::Verdict::fail && !by_worker()) hand_off(work, verdict);
+  if (verdict.verdict == ledger::Verdict::fail) hand_off(work, verdict);
   return success();
 }
 
@@ -211,9 +211,15 @@ void Climb::hand_off(const Work& work, const ledger::VariantVerdict& verdict) {
               .winner = &work.built,
               .toolchain = &site_.toolchain,
               .verdict = verdict};
-  const Status written = write_handoff(out);
+  const auto write = [&]() -> Status {
+    if (!by_worker()) return write_handoff(out);
+    const WorkerListing listing = HC_TRY(list_worker(work.candidate, out.folder));
+    out.listing = &listing;
+    return write_worker_handoff(out);
+  };
+  const Status written = write();
   progress_.line(written.ok() ? fmt::format("{}  for going on by hand: {}/README.md", work.label, out.folder)
-                              : written.error().message);
+                              : fmt::format("{}  no hand-off: {}", work.label, written.error().message));
 }
 
 Result<int> Climb::conclude() {
@@ -236,8 +242,8 @@ Result<int> Climb::run() {
   if (beyond_) {
     progress_.line(fmt::format("every variant passes: {} are tuned anew, the smallest lead first", variants.size()));
   } else if (again_) {
-    progress_.line(fmt::format("{} variants do not pass: {} are tuned anew, the others measured again, the worst first",
-                               variants.size(), retune_.size()));
+    progress_.line(fmt::format("{} without a pass: {} tuned anew, the others measured again, the worst first",
+                               counted(variants.size(), "variant"), retune_.size()));
   }
   HC_TRY(take_all(variants));
   return conclude();

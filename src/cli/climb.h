@@ -32,6 +32,7 @@ struct ClimbOptions {
   bool fresh = false;                 ///< archive the goal that is there and start anew
   bool beyond = false;                ///< go on when every variant passes
   bool back_to_back = false;          ///< a new goal agrees on launches in a row; one of single launches is refused
+  std::string pinned;                 ///< JSON text of a worker's config in place of what its tuner found; or empty
   std::optional<uint64_t> seed;
   int64_t max_candidates = 0;  ///< per tune; 0: the task's own limit
   double max_seconds = 0;
@@ -146,6 +147,7 @@ class Climb {
                                                                    double tune_s, const std::string& name,
                                                                    std::optional<Description> asked = std::nullopt);
   Status tune_worker(Work& work);
+  Status pin_worker(Work& work);
   Result<std::string> choose_judge(Work& work);
   Status check_worker(Work& work);
   // climb_second.cc: the candidate's kernel under further backends

@@ -228,7 +228,9 @@ Result<std::string> Climb::measure_and_store(Work& work, const std::vector<tune:
     if (!written.ok() && unwritten.empty()) progress_.line(unwritten = written.error().message);
   };
   const auto measure = [&]() -> Result<std::string> {
-    const auto waiting = [&](const std::string& holder) { progress_.line("waiting for the machine: " + holder); };
+    const auto waiting = [&](const std::string& holder) {
+      progress_.line("waiting for the machine: " + named_process(holder));
+    };
     // a GPU has its own lock in the lease; beside it runs everything but a measurement on the processor
     const std::unique_ptr<bench::MeasurementLock> lock =
         HC_TRY(work.lease ? bench::MeasurementLock::share(kLockWait, waiting)

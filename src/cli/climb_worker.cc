@@ -209,6 +209,7 @@ Status Climb::tune_worker(Work& work) {
   const contract::TaskBaseline& candidate = *task_.candidate;
   work.candidate = HC_TRY(worker_contender(candidate, task_, work.subject, ledger::Role::candidate));
   work.candidate.env = work.env;
+  if (!options_.pinned.empty()) return pin_worker(work);
   double tune_s = std::max(0.0, candidate.tune_seconds);
   if (options_.max_seconds > 0) tune_s = options_.max_seconds;
   if (!candidate.config.empty()) tune_s = -1;
@@ -239,6 +240,26 @@ Status Climb::tune_worker(Work& work) {
   const std::string made =
       fmt::format("{}{}", record.without_search() ? "config asked for" : "tuned", before ? " before" : "");
   progress_.line(fmt::format("{}  {} in {:.0f} s ({}): {}", work.label, made, record.seconds, how, record.winner));
+  return success();
+}
+
+/// The config that the command line gives. Only one that a tune of this run found names that tune; nothing is recorded
+/// of another, so that it never stands for the stored winner.
+Status Climb::pin_worker(Work& work) {
+  tune::Contender& candidate = work.candidate;
+  const auto found = stored_config(work, candidate);
+  const bool winner = found && found->second.winner == options_.pinned;
+  pin_config(&candidate, options_.pinned);
+  candidate.arm.config = options_.pinned;
+  work.tune_id = winner ? found->first : "";
+  candidate.arm.tune = work.tune_id;
+  candidate.arm.has_tuner = winner && !found->second.without_search();
+  HC_TRY(tune::hash_binary(&candidate));
+  progress_.line(fmt::format("{}  {}: {}", work.label,
+                             winner ? "the given config is the stored winner's"
+                                    : "given a config that no tune found, "
+                                      "so it cannot pass",
+                             options_.pinned));
   return success();
 }
 

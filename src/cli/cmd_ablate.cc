@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cli/kernel_request.h"
 #include "cli/workbench.h"
 
 namespace hc::cli {
@@ -35,20 +36,41 @@ std::string evidence_of(const std::vector<Ablation>& rows) {
   return out;
 }
 
+/// Of a candidate that is a worker: nobody knows its defaults, so the config to set back to is given. Empty otherwise.
+Result<std::string> config_to_set_back_to(const Parsed& parsed) {
+  const contract::Task task = HC_TRY(contract::read_task(parsed.get("TASK")));
+  const bool ours = !task.candidate;
+  if (parsed.has("--config") && (ours || parsed.has("--baseline"))) {
+    return Diagnostic{Code::usage,
+                      "--config names what a worker's config is set back to, and here the defaults are "
+                      "known"}
+        .fix("leave it out; `hillclimb measure --config` times a config");
+  }
+  if (ours || parsed.has("--baseline")) return std::string();
+  if (parsed.has("--config")) return read_worker_config(parsed.get("--config"));
+  return Diagnostic{Code::usage, fmt::format("the candidate {} of {} is a worker, whose defaults are not known",
+                                             task.candidate->name, task.name)}
+      .fix("--config FILE|JSON names the config to which each key of the winner's is set back");
+}
+
 Result<int> ablate(const Parsed& parsed, const Context& context) {
   const std::string baseline = parsed.get("--baseline");
   if (parsed.has("--set") && baseline.empty()) {
     return Diagnostic{Code::usage, "--set changes the recipe of a baseline, and none is named"}.fix(
         "--baseline NAME; `hillclimb measure --set` puts a number on a knob of ours");
   }
-  Workbench bench(HC_TRY(read_workbench_options(parsed, "ablate")), context);
+  const ClimbOptions options = HC_TRY(read_workbench_options(parsed, "ablate"));
+  const std::string base = HC_TRY(config_to_set_back_to(parsed));
+  Workbench bench(options, context);
   HC_TRY(bench.open(parsed.get("--variant")));
-  const std::vector<Ablation> rows =
-      HC_TRY(baseline.empty() ? bench.ablate() : bench.ablate_baseline(baseline, parsed.all("--set")));
+  const std::vector<Ablation> rows = HC_TRY(!baseline.empty() ? bench.ablate_baseline(baseline, parsed.all("--set"))
+                                            : base.empty()    ? bench.ablate()
+                                                              : bench.ablate_worker(base));
   HC_TRY(bench.finish());
   bench.progress().line("ablated");
   if (rows.empty() && baseline.empty()) {
-    fmt::print("every knob of the winner is at its default: nothing can be set back\n");
+    fmt::print("{}: nothing can be set back\n",
+               base.empty() ? "every knob of the winner is at its default" : "the winner's config is the given one");
     return 0;
   }
   const std::string evidence = evidence_of(rows);
@@ -79,6 +101,8 @@ const Command& ablate_command() {
       "Set each knob of one variant's winner back to its default and measure what that costs; or of a baseline.",
       workbench_options(
           {{"--baseline", OptionKind::one, "NAME", "Take this baseline's recipe and config apart instead."},
+           {"--config", OptionKind::one, "FILE",
+            "A candidate that is a worker: the config (or its JSON) to set back to, key by key."},
            {"--set", OptionKind::many, "KEY=VALUE", "baseline: a change more; env.NAME, threads, config.KEY, a key."},
            {"--pairs", OptionKind::one, "N", "Measure N rounds; five if left out."}}),
       ablate};

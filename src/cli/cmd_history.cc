@@ -3,6 +3,7 @@
 
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "contract/history.h"
 
 namespace hc::cli {
@@ -47,7 +48,8 @@ Result<int> apply(const contract::Git& git, const Parsed& parsed, const std::str
   }
   const contract::HistoryPlan read = HC_TRY(contract::parse_history_plan(*text, file));
   const std::string head = HC_TRY(contract::apply_history(git, read, parsed.get("--branch")));
-  fmt::print("{} commits on the new branch {} ({})\n", read.groups.size(), parsed.get("--branch"), head.substr(0, 12));
+  fmt::print("{} on the new branch {} ({})\n", counted(read.groups.size(), "commit"), parsed.get("--branch"),
+             head.substr(0, 12));
   return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/climb_options.h"
 #include "cli/command.h"
 #include "cli/evidence.h"
+#include "cli/progress.h"
 #include "cli/workbench.h"
 #include "ledger/checker.h"
 
@@ -24,7 +25,10 @@ Result<int> start(const Parsed& parsed, const Context& context) {
   const ledger::CheckReport report =
       ledger::check_goal({contract::goal_path(artifacts), anchor_path(context, artifacts)});
   fmt::print("\n{}", report.text);
-  if (without > 0) fmt::print("{} variants have no numbers yet; the same command tries them again\n", without);
+  if (without > 0) {
+    fmt::print("{} without numbers yet; the same command tries again\n",
+               counted(static_cast<size_t>(without), "variant"));
+  }
   return without > 0 ? 1 : 0;
 }
 

@@ -31,6 +31,12 @@ Result<std::vector<Target>> targets(const Parsed& parsed) {
     return out;
   }
   const contract::Task task = HC_TRY(contract::read_task(word));
+  if (task.candidate) {
+    return Diagnostic{Code::not_available,
+                      fmt::format("the candidate {} of {} is a worker, and this tunes kernels of our own compiler",
+                                  task.candidate->name, task.name)}
+        .fix(fmt::format("`hillclimb start {}` has the worker tune itself", word));
+  }
   const std::vector<std::string> wanted = parsed.all("--variant");
   for (const std::string& name : wanted) {
     if (!task.variant(name))

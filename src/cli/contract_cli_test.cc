@@ -52,7 +52,7 @@ class ContractCli : public testing::Test {
 
 TEST_F(ContractCli, TheGateAnswersInEachDialect) {
   EXPECT_EQ(hillclimb("gate --agent claude </dev/null").out, "{}\n");
-  EXPECT_EQ(hillclimb("gate --agent exit").exit_code, 0);
+  EXPECT_EQ(hillclimb("gate --agent exit").exit_code, 2) << "as check: nothing is shown where there is no goal";
   make_goal(0.9);
   const RunOutcome claude = shell(fmt::format("echo '{{\"session_id\":\"a\"}}' | '{}' gate --agent claude", kProgram));
   EXPECT_EQ(claude.exit_code, 0);
@@ -90,7 +90,11 @@ TEST_F(ContractCli, GoalIdeaLogAndStatusWorkTogether) {
   EXPECT_EQ(hillclimb("idea add x").exit_code, 65);
   EXPECT_FALSE(fs::exists(join_path(project_, "artifacts"))) << "a command without goal makes nothing";
   make_goal(0.9);
-  EXPECT_EQ(hillclimb("goal pause").exit_code, 65);
+  EXPECT_EQ(hillclimb("goal pause").exit_code, 64);
+  EXPECT_EQ(hillclimb("goal amend --margin 0.005").exit_code, 64) << "without a reason";
+  EXPECT_EQ(hillclimb("log --idea words --result ''").exit_code, 64);
+  EXPECT_EQ(hillclimb("log --idea i9 --result slower").exit_code, 64) << "there is no such idea";
+  EXPECT_EQ(hillclimb("idea add x --variant zz").exit_code, 64) << "nor such a variant";
   EXPECT_EQ(hillclimb("goal block --question 'why?'").exit_code, 65);
   EXPECT_EQ(hillclimb("goal amend --margin 0.05 --reason easier").exit_code, 65);
   EXPECT_EQ(hillclimb("goal amend --margin 0.005 --reason harder").exit_code, 0);

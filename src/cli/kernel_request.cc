@@ -53,6 +53,24 @@ Result<knob::Config> read_config(const Parsed& parsed) {
   return knob::config_from_text(text);
 }
 
+Result<std::string> read_worker_config(const std::string& word) {
+  std::string text = word;
+  if (word.find('{') == std::string::npos) {
+    std::string why;
+    const std::optional<std::string> read = read_file(word, &why);
+    if (!read) return Diagnostic{Code::file_error, fmt::format("the config file {} cannot be read: {}", word, why)};
+    text = *read;
+  }
+  std::optional<Json> json = parse_json(text);
+  if (json && json->is_object() && json->contains("winner") && json->contains("schema")) {
+    Json winner = (*json)["winner"];
+    json = winner.is_string() ? parse_json(winner.get<std::string>()) : std::move(winner);
+  }
+  if (json && json->is_object() && !json->empty()) return json->dump();
+  return Diagnostic{Code::invalid_config, fmt::format("`{}` holds no config of a worker", word)}.fix(
+      "a JSON object, as the worker reports it, or the record of a tune");
+}
+
 Result<KernelCall> read_kernel_call(const Parsed& parsed) {
   KernelCall call;
   const auto [file, name] = split_kernel_word(parsed.get("KERNEL"));

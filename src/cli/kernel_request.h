@@ -21,6 +21,8 @@ struct KernelCall {
 std::vector<Option> kernel_call_options();
 /// file_error, usage, or what the front end says.
 Result<KernelCall> read_kernel_call(const Parsed& parsed);
+/// `--config FILE|JSON` as the JSON text of a worker's config: the object itself, or the winner of a tune's record.
+Result<std::string> read_worker_config(const std::string& word);
 /// `--config FILE` with `--set` on top.
 Result<knob::Config> read_config(const Parsed& parsed);
 

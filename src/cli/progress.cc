@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/files.h"
 #include "base/subprocess.h"
 
 namespace hc::cli {
@@ -84,6 +85,26 @@ void Progress::beat() {
     wake_.wait_for(lock, std::chrono::duration<double>(terminal_ ? 1.0 : kPlainBeat));
     if (!stop_) show(terminal_);
   }
+}
+
+std::string counted(size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string named_process(const std::string& holder) {
+  constexpr std::string_view kWord = "process ";
+  constexpr size_t kLongest = 80;
+  if (!holder.starts_with(kWord)) return holder;
+  const std::string id = holder.substr(kWord.size());
+  if (id.empty() || id.find_first_not_of("0123456789") != std::string::npos) return holder;
+  std::string line = read_file("/proc/" + id + "/cmdline").value_or("");
+  while (!line.empty() && line.back() == '\0') line.pop_back();
+  for (char& c : line) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';  // the words end with zeros
+  }
+  if (line.empty()) return holder;
+  if (line.size() > kLongest) line = line.substr(0, kLongest) + "...";
+  return fmt::format("{} ({})", holder, line);
 }
 
 }  // namespace hc::cli

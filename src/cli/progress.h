@@ -40,4 +40,9 @@ class Progress {
   std::thread thread_;
 };
 
+/// `1 variant`, `2 variants`.
+std::string counted(size_t count, const std::string& noun);
+/// `process N` with the beginning of that process's command line behind it, where it can be read.
+std::string named_process(const std::string& holder);
+
 }  // namespace hc::cli

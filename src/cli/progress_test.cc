@@ -47,5 +47,23 @@ TEST(Progress, PartsStandBesideOneAnotherUntilTheyAreDone) {
   EXPECT_EQ(out.find("part 3"), std::string::npos) << out;
 }
 
+TEST(Progress, OneIsNoPlural) {
+  EXPECT_EQ(counted(1, "variant"), "1 variant");
+  EXPECT_EQ(counted(0, "variant"), "0 variants");
+  EXPECT_EQ(counted(2, "commit"), "2 commits");
+}
+
+TEST(Progress, AProcessIsNamedByItsCommand) {
+  const std::string own = "process " + std::to_string(::getpid());
+  const std::string named = named_process(own);
+  EXPECT_TRUE(named.starts_with(own + " (")) << named;
+  EXPECT_NE(named.find("test"), std::string::npos) << named;
+  EXPECT_LT(named.size(), own.size() + 100);
+  EXPECT_EQ(named.find('\0'), std::string::npos);
+  for (const char* other : {"process 999999999", "process ../self", "process ", "an unknown process"}) {
+    EXPECT_EQ(named_process(other), other);
+  }
+}
+
 }  // namespace
 }  // namespace hc::cli

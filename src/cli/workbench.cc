@@ -173,14 +173,6 @@ Result<ledger::VariantVerdict> Workbench::settle_entry(const std::string& subjec
     }
   }
   if (shape && confirmed && !same && !shape->stale) {
-    std::vector<std::string> broken;
-    const auto* last = work_.evidence.empty() ? nullptr : evidence.pairs(work_.evidence.back(), &broken);
-    if (last) {
-      const auto valid = std::count_if(last->pairs.begin(), last->pairs.end(), [](const auto& p) { return p.valid; });
-      progress_.line(fmt::format(
-          "{}  this config: {:.4f} of its best baseline in {} valid of {} pairs, a hint alone ({})", work_.label,
-          ledger::lowest_ratio(*last, lock_), valid, last->pairs.size(), store_->named_path(work_.evidence.back())));
-    }
     progress_.line(fmt::format("{}  the goal keeps its confirmed entry, which is of another config", work_.label));
     return verdict();
   }
@@ -218,13 +210,16 @@ Result<ledger::VariantVerdict> Workbench::measure(const std::optional<knob::Conf
   return settle_entry(subject_hash(work_));
 }
 
-Result<std::vector<std::pair<std::string, ledger::Comparison>>> Workbench::measure_in_a_row(
-    const std::optional<knob::Config>& config) {
+Result<Ratios> Workbench::measure_in_a_row(const std::optional<knob::Config>& config) {
   beside_ = true;
   HC_TRY(nominate_candidate(config));
+  return nominated();
+}
+
+Result<Ratios> Workbench::nominated() const {
   const std::string text = HC_TRY(ledger::read_object(options_.artifacts, work_.evidence.back()));
   const ledger::PairsArtifact artifact = HC_TRY(ledger::parse_pairs(text, work_.evidence.back()));
-  std::vector<std::pair<std::string, ledger::Comparison>> out;
+  Ratios out;
   for (const ledger::Arm& arm : artifact.arms) {
     if (arm.role != ledger::Role::baseline) continue;
     out.emplace_back(arm.name, ledger::compare_pairs(ledger::pair_times(artifact, arm.name), {}));
@@ -335,6 +330,18 @@ Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::str
   options.variants = {parsed.get("--variant")};
   options.who = fmt::format("{} {}", who, parsed.get("--variant"));
   return options;
+}
+
+Result<std::optional<knob::Config>> read_config_of_candidate(const Parsed& parsed, ClimbOptions* options) {
+  const contract::Task task = HC_TRY(contract::read_task(options->task_path));
+  if (!task.candidate) return read_optional_config(parsed);
+  if (parsed.has("--set")) {
+    return Diagnostic{Code::usage, fmt::format("the candidate {} of {} is a worker, which has no knobs of our compiler",
+                                               task.candidate->name, task.name)}
+        .fix("--config FILE|JSON gives it a whole config of its own");
+  }
+  if (parsed.has("--config")) options->pinned = HC_TRY(read_worker_config(parsed.get("--config")));
+  return std::optional<knob::Config>();
 }
 
 Result<std::optional<knob::Config>> read_optional_config(const Parsed& parsed) {

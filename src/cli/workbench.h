@@ -21,6 +21,9 @@ struct Ablation {
   std::string object{};  ///< of the measurement, or empty
 };
 
+/// Comparisons by baseline.
+using Ratios = std::vector<std::pair<std::string, ledger::Comparison>>;
+
 /// A stored confirmation beside a fresh measurement of the same candidate.
 struct Replay {
   std::string variant, object;  ///< of the fresh one
@@ -59,10 +62,10 @@ class Workbench : protected Climb {
 
   /// A nomination with the config, or with the stored winner. Never a PASS of its own.
   Result<ledger::VariantVerdict> measure(const std::optional<knob::Config>& config);
-  /// The same by launches in a row, beside a goal of single launches: a record that stands in no entry. Ratios by
-  /// baseline.
-  Result<std::vector<std::pair<std::string, ledger::Comparison>>> measure_in_a_row(
-      const std::optional<knob::Config>& config);
+  /// What that nomination measured, whatever the goal's entry is.
+  Result<Ratios> nominated() const;
+  /// The same by launches in a row, beside a goal of single launches: a record that stands in no entry.
+  Result<Ratios> measure_in_a_row(const std::optional<knob::Config>& config);
   /// Confirming rounds with the winner that is stored.
   Result<ledger::VariantVerdict> verify();
   /// A cold full tune with a fresh seed, and confirming rounds of what it finds.
@@ -78,6 +81,9 @@ class Workbench : protected Climb {
   Result<tune::Contender> stored_baseline(const contract::TaskBaseline& baseline);
   /// Every knob of the winner that is not at its default, set back one at a time; the last row sets back all.
   Result<std::vector<Ablation>> ablate();
+  /// The same of a candidate that is a worker, whose defaults are not known: each key of its winner's config that
+  /// differs from `base`, JSON text, set back to what stands there.
+  Result<std::vector<Ablation>> ablate_worker(const std::string& base);
   /// Everything in a baseline's recipe and config that can be set back, one at a time, beside the baseline as it is;
   /// `sets` are further changes, KEY=VALUE.
   Result<std::vector<Ablation>> ablate_baseline(const std::string& name, const std::vector<std::string>& sets);
@@ -145,6 +151,8 @@ Option back_to_back_option();
 std::vector<Option> workbench_options(std::vector<Option> more);
 /// TASK, --variant, --artifacts, --pairs and --seed as typed; `who` is the command.
 Result<ClimbOptions> read_workbench_options(const Parsed& parsed, const std::string& who);
+/// As read_optional_config, for a task whose candidate may be a worker: then --config goes into `options->pinned`.
+Result<std::optional<knob::Config>> read_config_of_candidate(const Parsed& parsed, ClimbOptions* options);
 /// The config of --config and --set, or nothing when neither was given.
 Result<std::optional<knob::Config>> read_optional_config(const Parsed& parsed);
 /// Prints the verdict of one variant; 0 PASS, 1 FAIL, 3 OPEN.

@@ -27,6 +27,35 @@ Status must_take_sources(const tune::Contender& contender) {
       .fix("one that does says `source` under `can` in its hello: docs/worker-protocol.md");
 }
 
+/// `winner` with each key that differs from `base` set back to what stands there, then all at once; JSON texts.
+Result<std::vector<std::pair<std::string, std::string>>> set_back(const std::string& winner, const std::string& base) {
+  const Json from = parse_json(winner).value_or(Json::object()), to = parse_json(base).value_or(Json::object());
+  if (!from.is_object() || from.empty()) {
+    return Diagnostic{Code::not_available, "the stored winner has no config, so nothing can be set back"};
+  }
+  const auto said = [](const Json& config, const std::string& key) {
+    return config.contains(key) ? config[key].dump() : std::string("left out");
+  };
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : from.items()) keys.push_back(key);
+  for (const auto& [key, value] : to.items()) {
+    if (!from.contains(key)) keys.push_back(key);
+  }
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const std::string& key : keys) {
+    if (said(from, key) == said(to, key)) continue;
+    Json one = from;
+    if (to.contains(key)) {
+      one[key] = to[key];
+    } else {
+      one.erase(key);
+    }
+    out.emplace_back(fmt::format("{}: {} -> {}", key, said(from, key), said(to, key)), one.dump());
+  }
+  if (out.size() > 1) out.emplace_back("all of them", to.dump());
+  return out;
+}
+
 /// Writes the text beside the run's other builds; the user's own file may change while it is measured.
 Result<std::string> keep_source(const std::string& folder, const std::string& name, const std::string& text) {
   const std::string path =
@@ -115,6 +144,39 @@ Result<Attempt> Workbench::attempt_worker(const std::string& source, const std::
       work_, ledger::Purpose::attempt, options_.pairs > 0 ? options_.pairs : agreed, "trying the edited source");
   return judge_attempt(HC_TRY(measure_and_store(work_, arms, plan, fmt::format("try-{}", work_.variant->name), {})),
                        arms);
+}
+
+Result<std::vector<Ablation>> Workbench::ablate_worker(const std::string& base) {
+  if (!newest_tune(0)) {
+    return Diagnostic{Code::goal_error, fmt::format("no config of {} is stored that could be taken apart", work_.label)}
+        .fix(fmt::format("`hillclimb start {}` finds one", options_.task_path));
+  }
+  keep_nomination_ = true;
+  HC_TRY(tune_variant(work_));
+  HC_TRY(check_candidate(work_));
+  std::vector<Ablation> rows;
+  std::vector<tune::Contender> arms;
+  std::vector<size_t> row_of_arm;
+  for (const auto& [text, config] : HC_TRY(set_back(work_.candidate.prepare.config, base))) {
+    rows.push_back({text, ""});
+    tune::Contender one = work_.candidate;
+    one.arm.name = text;
+    one.arm.role = ledger::Role::anchor;
+    one.arm.varies = work_.candidate.arm.name;
+    one.arm.tune.clear();
+    one.arm.has_tuner = false;
+    one.prepare.config = one.arm.config = config;
+    HC_TRY(tune::hash_binary(&one));
+    Description asked = describe(one, -1, true);
+    judge_outputs(work_, one, &asked);
+    if (asked.outcome != ledger::Outcome::ok) {
+      rows.back().reason = asked.reason;
+      continue;
+    }
+    arms.push_back(std::move(one));
+    row_of_arm.push_back(rows.size() - 1);
+  }
+  return measure_ablations(std::move(rows), arms, row_of_arm);
 }
 
 }  // namespace hc::cli

@@ -8,6 +8,8 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/subprocess.h"
+#include "cli/handoff.h"
+#include "cli/kernel_request.h"
 #include "cli/workbench.h"
 #include "cli/worker_listing.h"
 #include "cli/worker_task_fixture.h"
@@ -158,6 +160,7 @@ TEST_F(WorkerCandidate, AnEditedSourceIsCheckedAndMeasured) {
     EXPECT_EQ(pairs.arms[0].name, kHandEdited);
     EXPECT_EQ(pairs.arms[2].name, kIncumbent);
     EXPECT_NE(pairs.arms[0].source_sha256, pairs.arms[2].source_sha256);
+    EXPECT_EQ(pairs.arms[0].generated_sha256, sha256_hex(listing.value().source)) << "an edit can be told from none";
     EXPECT_NE(pairs.arms[0].binary_sha256, pairs.arms[2].binary_sha256) << "the edited file is hashed with the others";
     EXPECT_NE(stored("source-t1").find("# edited"), std::string::npos) << "what was measured stays readable";
     const auto [status, said] = command(
@@ -174,6 +177,9 @@ TEST_F(WorkerCandidate, AnEditedSourceIsCheckedAndMeasured) {
     ASSERT_FALSE(bad.ok());
     EXPECT_EQ(bad.error().code, Code::wrong_answer) << bad.error().message;
     EXPECT_EQ(lines_named("/try-t1"), 1);
+    ASSERT_TRUE(attempt(listing.value().source).ok());
+    const ledger::Arm unedited = ledger::parse_pairs(stored("/try-t1"), "try").value().arms.at(0);
+    EXPECT_EQ(unedited.source_sha256, unedited.generated_sha256) << "which a block refuses";
   }
   EXPECT_FALSE(attempt("def columns(x): ...\n").ok());
   EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
@@ -182,6 +188,82 @@ TEST_F(WorkerCandidate, AnEditedSourceIsCheckedAndMeasured) {
   const Result<Attempt> mute = attempt("def rows(x, out, n): ...\n");
   ASSERT_FALSE(mute.ok());
   EXPECT_NE(mute.error().message.find("takes no edited source"), std::string::npos) << mute.error().message;
+}
+
+/// A config that the command line gives runs and is on record; it never stands for what the tuner found.
+TEST_F(WorkerCandidate, AGivenConfigIsMeasuredAndNeverTheWinner) {
+  write_task("");
+  ASSERT_TRUE(started());
+  const std::string winner = ledger::parse_tune(stored("/tune-t1"), "tune").value().winner;
+  const auto measured = [&](const std::string& pinned) -> ledger::Arm {
+    ClimbOptions with = options("measure t1");
+    with.pinned = pinned;
+    Workbench bench(with, context_);
+    EXPECT_TRUE(bench.open("t1").ok());
+    const Result<ledger::VariantVerdict> verdict = bench.measure(std::nullopt);
+    EXPECT_TRUE(verdict.ok()) << verdict.error().message;
+    EXPECT_NE(verdict.value().verdict, ledger::Verdict::pass);
+    EXPECT_GT(bench.nominated().value().at(0).second.ratio, 0);
+    return ledger::parse_pairs(stored("/nominate-t1"), "pairs").value().arms.at(0);
+  };
+  const ledger::Arm given = measured(R"({"pieces":2})");
+  EXPECT_EQ(given.config, R"({"pieces":2})");
+  EXPECT_EQ(given.tune, "") << "no tune found it";
+  EXPECT_EQ(measured("").config, winner) << "and it is not the stored winner";
+  EXPECT_NE(measured(winner).tune, "") << "the winner may be given as well";
+  {
+    Workbench bench(options("ablate t1"), context_);
+    ASSERT_TRUE(bench.open("t1").ok());
+    const Result<std::vector<Ablation>> rows = bench.ablate_worker(R"({"pieces":2})");
+    ASSERT_TRUE(rows.ok()) << rows.error().message;
+    ASSERT_EQ(rows.value().size(), 1u);
+    EXPECT_EQ(rows.value()[0].reason, "");
+    EXPECT_TRUE(rows.value()[0].change.starts_with("pieces: ")) << rows.value()[0].change;
+    EXPECT_GT(rows.value()[0].comparison.ratio, 0);
+    const ledger::PairsArtifact pairs = ledger::parse_pairs(stored("/ablate-t1"), "pairs").value();
+    ASSERT_EQ(pairs.arms.size(), 2u);
+    EXPECT_EQ(pairs.arms[1].varies, "mine");
+    EXPECT_EQ(pairs.arms[1].config, R"({"pieces":2})");
+    EXPECT_TRUE(bench.ablate_worker(winner).value().empty());
+  }
+  EXPECT_NE(check().exit_code, ledger::kExitBroken) << check().text;
+}
+
+TEST_F(WorkerCandidate, KnobsOfOurCompilerAreRefusedByWhatToSayInstead) {
+  write_task("");
+  ASSERT_TRUE(started());
+  ASSERT_EQ(write_file_atomic(path("none.json"), "[]"), "");
+  const std::vector<std::pair<std::vector<std::string>, std::string>> wrong = {
+      {{"measure", "--set", "block=1"}, "--config FILE|JSON gives it"},
+      {{"measure", "--config", path("none.json")}, "holds no config of a worker"},
+      {{"verify", "--config", "{\"pieces\":2}"}, "`hillclimb measure --config`"},
+      {{"ablate"}, "--config FILE|JSON names the config"},
+      {{"tune"}, "`hillclimb start "}};
+  for (const auto& [words, said] : wrong) {
+    std::vector<std::string> line = {words[0], path("tiny.toml"), "--variant", "t1"};
+    if (words[0] != "tune") line.insert(line.end(), {"--artifacts", path("artifacts")});
+    line.insert(line.end(), words.begin() + 1, words.end());
+    const auto [status, out] = command(line);
+    EXPECT_NE(status, 0) << words[0];
+    EXPECT_NE(out.find(said), std::string::npos) << words[0] << "\n" << out;
+  }
+  EXPECT_EQ(read_worker_config("{ \"pieces\" : 2 }").value(), R"({"pieces":2})");
+  ASSERT_EQ(write_file_atomic(path("tune.json"), stored("/tune-t1")), "");
+  EXPECT_EQ(read_worker_config(path("tune.json")).value(),
+            ledger::parse_tune(stored("/tune-t1"), "tune").value().winner);
+}
+
+TEST_F(WorkerCandidate, AClimbThatFallsShortLeavesTheHandOff) {
+  write_task("claims = 1e-4\nclaims_in_a_row = 1e-4\n");
+  std::string task = read_file(path("tiny.toml")).value_or("");
+  const std::string times = "times = 12\n";
+  task.replace(task.find(times), times.size(), "claims = 5e-5\nclaims_in_a_row = 5e-5\n");
+  ASSERT_EQ(write_file_atomic(path("tiny.toml"), task), "");
+  const auto [status, out] = climb(options("climb"));
+  ASSERT_EQ(status, ledger::kExitUnmet) << out;
+  const std::string folder = handoff_folder(path("artifacts"), check().run, "t1");
+  EXPECT_NE(read_file(join_path(folder, "kernel.py")).value_or("").find("def rows"), std::string::npos) << out;
+  EXPECT_NE(read_file(join_path(folder, "README.md")).value_or("").find("| double |"), std::string::npos) << out;
 }
 
 TEST_F(WorkerCandidate, AModuleEditedDuringTheRunVoidsTheRounds) {
