@@ -364,7 +364,12 @@ TEST_F(ForgeryTest, Row33OneLineBehindAKilledRunIsNoEvidence) {
   forge_goal();
   EXPECT_EQ(check().exit_code, ledger::kExitBroken) << check().text;
   EXPECT_NE(check().text.find("beyond the anchor"), std::string::npos) << check().text;
-  // the next command of ours anchors the line and says so for ever; that does not make it evidence
+  EXPECT_NE(check().text.find("it was not written by hillclimb"), std::string::npos) << check().text;
+  EXPECT_FALSE(ledger::Store::open(artifacts_, anchor_).ok()) << "no command makes the line its own";
+  // even announced, as by a run killed in between, the line is caught up with a note for ever and is no evidence
+  ledger::Anchor anchor = ledger::read_anchor(anchor_).value();
+  anchor.next = ledger::read_ledger(artifacts_).head();
+  ASSERT_EQ(write_file_atomic(anchor_, ledger::anchor_text(anchor)), "");
   ASSERT_TRUE(store().run_close(a.open_seq, "done").ok());
   const ledger::CheckReport later = check();
   EXPECT_NE(later.exit_code, ledger::kExitMet) << later.text;

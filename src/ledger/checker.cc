@@ -164,7 +164,7 @@ void check_ledger(Check& c) {
   int goals = 0;
   for (const LedgerLine& l : c.view.lines) {
     goals += l.kind == "goal" && l.name.find("goal.lock") != std::string::npos;
-    if (l.kind == "lost" || l.kind == "caught_up") c.note(l.note);
+    if (l.kind == "lost" || l.kind == "caught_up" || l.kind == "adopted") c.note(l.note);
   }
   if (goals > 1) c.note(fmt::format("this is goal number {} in this ledger", goals));
 }

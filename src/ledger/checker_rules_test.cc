@@ -282,9 +282,9 @@ TEST_F(CheckerTest, StaleEvidenceDoesNotCount) {
   EXPECT_EQ(check().exit_code, kExitUnmet);
 }
 
-TEST_F(CheckerTest, LinesBeyondTheAnchorAreBrokenExceptTheLastOfAKilledRun) {
+TEST_F(CheckerTest, LinesBeyondTheAnchorAreBrokenExceptTheAnnouncedOneOfAKilledRun) {
   testing::fake_goal(artifacts_, anchor_, {{"a", 1.05}});
-  const std::string anchor = read_file(anchor_).value();
+  Anchor anchor = read_anchor(anchor_).value();
   const auto append = [&](const std::string& note) {
     LedgerLine line;
     line.kind = "log";
@@ -292,12 +292,15 @@ TEST_F(CheckerTest, LinesBeyondTheAnchorAreBrokenExceptTheLastOfAKilledRun) {
     ASSERT_TRUE(Store::open(artifacts_, anchor_).value().append(std::move(line)).ok());
   };
   append("one");
-  ASSERT_EQ(write_file_atomic(anchor_, anchor), "");  // as if killed between line and anchor
+  ASSERT_EQ(write_file_atomic(anchor_, anchor_text(anchor)), "");
+  expect_broken("ledger line 7 (log) lies beyond the anchor, which was told of no further line");
+  anchor.next = read_ledger(artifacts_).head();
+  ASSERT_EQ(write_file_atomic(anchor_, anchor_text(anchor)), "");  // as if killed between line and anchor
   EXPECT_EQ(check().exit_code, kExitMet) << check().text;
   append("two");
   EXPECT_NE(check().text.find("had not reached the anchor"), std::string::npos) << "the writer says what it found";
   EXPECT_EQ(check().exit_code, kExitMet) << check().text;
-  ASSERT_EQ(write_file_atomic(anchor_, anchor), "");
+  ASSERT_EQ(write_file_atomic(anchor_, anchor_text(anchor)), "");
   expect_broken("the rest was not written by hillclimb");
   EXPECT_FALSE(Store::open(artifacts_, anchor_).ok()) << "and no writer makes such lines its own";
 }

@@ -114,6 +114,7 @@ std::string anchor_text(const Anchor& anchor) {
   out["schema"] = "hillclimb.anchor/1";
   out["count"] = anchor.count;
   out["head"] = anchor.head;
+  if (!anchor.next.empty()) out["next"] = anchor.next;
   return out.dump() + "\n";
 }
 
@@ -126,15 +127,22 @@ std::optional<Anchor> read_anchor(const std::string& path) {
   std::string failure;
   if (json.ok()) {
     const JsonReader in(json.value(), "", &failure);
-    anchor = {in.integer("count"), in.text("head")};
+    // anchors written before lines were announced have no `next`, so that no line may lie beyond them
+    anchor = {in.integer("count"), in.text("head"), in.text_or("next", "")};
   }
   // a damaged anchor is not a missing one: count -1 makes the comparison say so
   return json.ok() && failure.empty() ? anchor : Anchor{-1, ""};
 }
 
+bool begun_anew(const LedgerView& view, const Anchor& anchor) {
+  return view.lines.size() == 1 && view.lines[0].kind == "lost" && !anchor.next.empty() &&
+         view.hashes[0] == anchor.next;
+}
+
 std::vector<std::string> compare_with_anchor(const LedgerView& view, const Anchor& anchor) {
   const int64_t count = static_cast<int64_t>(view.lines.size());
   if (anchor.count < 0) return {"the anchor of the ledger is damaged"};
+  if (begun_anew(view, anchor)) return {};
   if (count < anchor.count) {
     return {fmt::format("the ledger has {} lines, but its anchor saw {}: the end was cut off", count, anchor.count)};
   }
@@ -146,9 +154,15 @@ std::vector<std::string> compare_with_anchor(const LedgerView& view, const Ancho
 
 std::string written_past_anchor(const LedgerView& view, const Anchor& anchor) {
   const int64_t count = static_cast<int64_t>(view.lines.size());
-  if (anchor.count < 0 || count <= anchor.count + 1) return "";
-  return fmt::format("the ledger has {} lines and its anchor saw {}: the rest was not written by hillclimb", count,
-                     anchor.count);
+  if (anchor.count < 0 || count <= anchor.count || begun_anew(view, anchor)) return "";
+  if (count > anchor.count + 1) {
+    return fmt::format("the ledger has {} lines and its anchor saw {}: the rest was not written by hillclimb", count,
+                       anchor.count);
+  }
+  if (view.head() == anchor.next) return "";
+  const LedgerLine& last = view.lines.back();
+  return fmt::format("ledger line {} ({}) lies beyond the anchor, which {}: it was not written by hillclimb", count,
+                     last.kind, anchor.next.empty() ? "was told of no further line" : "was told of another line");
 }
 
 std::string object_path(const std::string& artifacts_dir, const std::string& id) {

@@ -15,5 +15,8 @@ Result<LedgerLine> parse_line(const std::string& text, const std::string& where)
 void extend_view(LedgerView* view, std::string_view text);
 std::string ledger_path(const std::string& artifacts_dir);
 std::string anchor_text(const Anchor& anchor);
+/// Whether the ledger is the single announced line that says that an earlier one was lost, killed before it was
+/// anchored.
+bool begun_anew(const LedgerView& view, const Anchor& anchor);
 
 }  // namespace hc::ledger

@@ -72,9 +72,11 @@ struct Store::State {
   std::string lock_path() const { return join_path(artifacts_dir, ".ledger.lock"); }
   Status refresh();
   Status set_torn_aside();
-  Status append_locked(LedgerLine line);
-  Status write_anchor() const;
+  Status append_locked(LedgerLine line, std::optional<Anchor> announced_on);
+  Status write_anchor(const Anchor& anchor) const;
+  Anchor seen() const;
   Status catch_up();
+  Status adopt();
   Status check_anchor(bool fresh);
   Result<std::string> link_named(const std::string& run, const std::string& name, const std::string& id,
                                  const std::string& text) const;
@@ -124,67 +126,85 @@ Status Store::State::set_torn_aside() {
   return success();
 }
 
-Status Store::State::write_anchor() const {
+Status Store::State::write_anchor(const Anchor& anchor) const {
   if (anchor_path.empty()) return success();
   if (const std::string why = make_folders(parent_of(anchor_path)); !why.empty()) return cannot_write(anchor_path, why);
-  const Anchor anchor{static_cast<int64_t>(view.lines.size()), view.head()};
   if (const std::string why = write_file_atomic(anchor_path, anchor_text(anchor)); !why.empty()) {
     return cannot_write(anchor_path, why);
   }
   return success();
 }
 
-/// Anchors a line that a killed run left beyond the anchor; more than one was not written by us, and is not made ours.
+Anchor Store::State::seen() const { return {static_cast<int64_t>(view.lines.size()), view.head()}; }
+
+/// Anchors the announced line that a killed run left beyond the anchor; any other was not written by us, and is not
+/// made ours. Lines without an anchor are taken over with a line that says so for ever.
 Status Store::State::catch_up() {
   const std::optional<Anchor> anchor = read_anchor(anchor_path);
-  if (!anchor) return success();
-  if (const std::string why = written_past_anchor(view, *anchor); !why.empty()) {
-    return broken_ledger(why).fix(fmt::format("restore ledger.jsonl from a copy; the anchor is {}", anchor_path));
+  if (!anchor) return adopt();
+  std::vector<std::string> faults = compare_with_anchor(view, *anchor);
+  if (std::string past = written_past_anchor(view, *anchor); !past.empty()) faults.push_back(std::move(past));
+  if (!faults.empty()) {
+    return broken_ledger(faults.front())
+        .fix(fmt::format("restore ledger.jsonl from a copy; the anchor is {}", anchor_path));
   }
+  if (begun_anew(view, *anchor)) return write_anchor(seen());
   const int64_t count = static_cast<int64_t>(view.lines.size());
-  if (anchor->count < 0 || count <= anchor->count) return success();
+  if (count <= anchor->count) return success();
   const LedgerLine& last = view.lines.back();
-  const std::string note = fmt::format("ledger line {} ({}) had not reached the anchor when its writer ended", count,
-                                       last.object.empty() ? last.kind : last.kind + " " + last.object.substr(0, 12));
-  // first the anchor: were it left behind, the line that says so would be a second one beyond
-  HC_TRY(write_anchor());
   LedgerLine line;
   line.kind = "caught_up";
-  line.note = note;
-  repairs.push_back(note);
-  return append_locked(std::move(line));
+  line.note = fmt::format("ledger line {} ({}) had not reached the anchor when its writer ended", count,
+                          last.object.empty() ? last.kind : last.kind + " " + last.object.substr(0, 12));
+  repairs.push_back(line.note);
+  return append_locked(std::move(line), seen());
+}
+
+/// The line is not announced: were its append to fail, the announcement would pass for an anchor of the lines before.
+Status Store::State::adopt() {
+  if (anchor_path.empty() || view.lines.empty()) return success();
+  LedgerLine line;
+  line.kind = "adopted";
+  line.note = fmt::format(
+      "{} ledger lines, head {}, were adopted without an anchor: a rewritten or cut ledger would "
+      "not have been noticed then",
+      view.lines.size(), view.head().substr(0, 12));
+  repairs.push_back(line.note);
+  return append_locked(std::move(line), std::nullopt);
 }
 
 /// A ledger behind its anchor is refused; one that is gone altogether is begun anew with a line that says so for ever.
 Status Store::State::check_anchor(bool fresh) {
   const std::optional<Anchor> anchor = read_anchor(anchor_path);
-  if (!anchor) return success();
-  if (fresh) {
-    if (anchor->count == 0) return success();
-    LedgerLine line;
-    line.kind = "lost";
-    line.note = fmt::format("an earlier ledger of {} lines, head {}, is gone from this folder", anchor->count,
-                            anchor->head.substr(0, 12));
-    repairs.push_back(line.note);
-    return append_locked(std::move(line));
-  }
-  const std::vector<std::string> faults = compare_with_anchor(view, *anchor);
-  if (faults.empty()) return catch_up();
-  return broken_ledger(faults.front()).fix(fmt::format("restore ledger.jsonl; the anchor is {}", anchor_path));
+  if (!fresh || !anchor || anchor->count == 0) return catch_up();
+  LedgerLine line;
+  line.kind = "lost";
+  line.note = anchor->count < 0 ? "an earlier ledger, whose anchor is damaged, is gone from this folder"
+                                : fmt::format("an earlier ledger of {} lines, head {}, is gone from this folder",
+                                              anchor->count, anchor->head.substr(0, 12));
+  repairs.push_back(line.note);
+  // the announcement keeps what was lost: were the append to fail, the loss would be forgotten
+  return append_locked(std::move(line), anchor->count < 0 ? Anchor{} : *anchor);
 }
 
-Status Store::State::append_locked(LedgerLine line) {
+/// Announces the line to the anchor, appends it, and anchors it; `announced_on` is what the anchor says meanwhile.
+Status Store::State::append_locked(LedgerLine line, std::optional<Anchor> announced_on) {
   line.seq = static_cast<int64_t>(view.lines.size());
   line.prev = view.head();
   line.time = utc_now();
   const std::string text = line_text(line);
+  const std::string hash = sha256_hex(text);
+  if (announced_on) {
+    announced_on->next = hash;
+    HC_TRY(write_anchor(*announced_on));
+  }
   const int failure = append_synced(ledger_path(artifacts_dir), text + "\n", static_cast<off_t>(known_bytes));
   if (failure != 0) return cannot_write(ledger_path(artifacts_dir), std::strerror(failure));
   known_bytes += text.size() + 1;
-  view.hashes.push_back(sha256_hex(text));
+  view.hashes.push_back(hash);
   view.lines.push_back(std::move(line));
   note_names(view.lines.size() - 1);
-  return write_anchor();
+  return write_anchor(seen());
 }
 
 /// Makes artifacts/<run>/<name>.json a hard link (or copy) of the object; returns `<run>/<name>.json`.
@@ -234,7 +254,7 @@ Result<int64_t> Store::append(LedgerLine line) {
   HC_TRY(state_->refresh());
   HC_TRY(state_->set_torn_aside());
   HC_TRY(state_->catch_up());
-  HC_TRY(state_->append_locked(std::move(line)));
+  HC_TRY(state_->append_locked(std::move(line), state_->seen()));
   return state_->view.lines.back().seq;
 }
 

@@ -15,7 +15,7 @@ namespace hc::ledger {
 struct LedgerLine {
   int64_t seq = 0;
   std::string prev;
-  std::string kind;  ///< run_open, run_close, object, goal, amend, stale, status, archive, lost
+  std::string kind;  ///< run_open, run_close, object, goal, amend, stale, status, archive, lost, adopted, ...
   std::string time;  ///< UTC
   std::string run;
   std::string object;  ///< object id, or empty
@@ -31,6 +31,7 @@ struct LedgerLine {
 struct Anchor {
   int64_t count = 0;
   std::string head;
+  std::string next{};  ///< SHA-256 of the line that a writer is about to append, or empty
 };
 
 /// Everything read from a ledger file, and what was wrong with it.
@@ -49,8 +50,8 @@ std::optional<Anchor> read_anchor(const std::string& path);
 LedgerView read_ledger(const std::string& artifacts_dir);
 /// Sentences about a ledger that was cut or rewritten behind an anchor that was read before it.
 std::vector<std::string> compare_with_anchor(const LedgerView& view, const Anchor& anchor);
-/// The sentence about lines that no writer of ours left, for an anchor read after the ledger: every line is anchored as
-/// it is written, so at most one can lie beyond. Empty if there are none.
+/// The sentence about lines that no writer of ours left, for an anchor read after the ledger: every line is announced
+/// to the anchor before it is appended, so only the announced one can lie beyond. Empty if there are none.
 std::string written_past_anchor(const LedgerView& view, const Anchor& anchor);
 
 /// `<artifacts>/objects/<aa>/<sha256>.json`.
@@ -58,7 +59,8 @@ std::string object_path(const std::string& artifacts_dir, const std::string& id)
 /// The object's text after its hash was verified; missing or changed is evidence_broken.
 Result<std::string> read_object(const std::string& artifacts_dir, const std::string& id);
 
-/// The only writer of evidence. Every append is locked against other processes, synced, and then anchored.
+/// The only writer of evidence. Every append is locked against other processes, announced to the anchor, synced, and
+/// then anchored.
 class Store {
  public:
   /// Opens or creates artifacts/, sets a torn last line aside and checks the chain; a broken chain is evidence_broken.
