@@ -61,9 +61,9 @@ constexpr Line kGround[] = {
      "which only give the search a head start. If the design is in the way, change the design."},
     {"",
      "* **Scope.** The task file's `[scope]` says which paths may change: `hillclimb scope TASK` checks it, against "
-     "the branch's upstream or `--base COMMIT`. Run it before each commit. Commit the agent's own files, and `.gitignore` "
-     "once the first `start` or `climb` has written it, before you edit a source, and note that commit as the base: "
-     "later they count as changes outside of the scope."},
+     "the branch's upstream or `--base COMMIT`. Run it before each commit. Commit the agent's own files, and "
+     "`.gitignore` once the first `start` or `climb` has written it, before you edit a source, and note that commit "
+     "as the base: later they count as changes outside of the scope."},
     {"",
      "* **Subagents** may read, sweep, compare and babysit long runs, and report conclusions. Choice of ideas, "
      "measurements "
