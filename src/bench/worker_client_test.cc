@@ -265,6 +265,18 @@ TEST(OwnWorker, RefusesWhatItCannotDo) {
   EXPECT_SAYS(answer_to(R"({"op":"hello","protocol":2})", false), "speaks protocol 1, and was asked for 2");
 }
 
+TEST(OwnWorker, WhatDrawsNoInputsHasTheHashOfNothing) {
+  const auto worker = Worker::start({kWorker}).value();
+  const auto canary = worker->prepare({.implementation = "canary"});
+  ASSERT_TRUE(canary.ok()) << canary.error().message;
+  EXPECT_EQ(canary.value().inputs_sha256, sha256_hex(""));
+  for (const char* kind : {"copy", "memcpy"}) {
+    const auto copy = worker->prepare({.implementation = kind, .bytes = 64});
+    ASSERT_TRUE(copy.ok()) << copy.error().message;
+    EXPECT_EQ(copy.value().inputs_sha256, sha256_hex(""));
+  }
+}
+
 TEST(OwnWorker, CopyCopies) {
   const auto worker = Worker::start({kWorker});
   ASSERT_TRUE(worker.ok()) << worker.error().message;
