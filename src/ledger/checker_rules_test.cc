@@ -364,6 +364,7 @@ TEST_F(CheckerTest, PausedNeedsWordsAndBlockedNeedsEvidence) {
     Store store = Store::open(artifacts_, anchor_).value();
     PairsArtifact a = testing::fake_pairs({.name = "a", .ratio = 0.95, .seed = 5}, Purpose::attempt, -1);
     a.arms[0].source_sha256 = testing::hash_of("edited source");
+    a.arms[0].generated_sha256 = testing::hash_of("generated source");
     goal.status_evidence = {store.put("r1", "unannounced-try-a", to_json(a), "a", -1).value()};
     write_goal(to_json(goal));
     expect_broken("r1/try-a was not announced in the ledger before it ran");
