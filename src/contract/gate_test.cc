@@ -84,6 +84,41 @@ TEST_F(GateTest, AMetGoalLetsGo) {
   EXPECT_EQ(reply.reason, GateReason::met);
 }
 
+TEST_F(GateTest, APlainGoalLetsGoOnlyWithTheWeakerFormNamed) {
+  fs::create_directories(artifacts_);
+  ASSERT_EQ(write_file_atomic(join_path(artifacts_, "goal.json"),
+                              R"({"task":"tiny","criteria":{"geomean_min":1.0},"shapes":)"
+                              R"([{"name":"t1","ratio":1.05,"artifact":"artifacts/goal.json"}]})"),
+            "");
+  for (const std::string_view name : agent_names()) {
+    const GateReply reply = ask(*agent_from(name));
+    EXPECT_TRUE(reply.allowed) << name;
+    EXPECT_NE((reply.out + reply.err).find("in the weaker form of the check only"), std::string::npos) << name;
+  }
+}
+
+TEST_F(GateTest, ASymlinkInPlaceOfTheArtifactsIsBroken) {
+  make_goal(kUnmet);
+  EXPECT_FALSE(ask().allowed);
+  const std::string other = join_path(folder_, "other");
+  fs::rename(artifacts_, join_path(folder_, "old"));
+  fs::create_directories(other);
+  fs::create_directory_symlink("other", artifacts_);
+  // the anchor and the memory of the folder that is linked to know nothing
+  const std::string anchor = join_path(folder_, "state/other.json");
+  for (const bool plain_goal : {false, true}) {
+    if (plain_goal) {
+      ASSERT_EQ(write_file_atomic(join_path(other, "goal.json"),
+                                  R"({"task":"tiny","criteria":{"geomean_min":1.0},"shapes":)"
+                                  R"([{"name":"t1","ratio":1.05,"artifact":"artifacts/goal.json"}]})"),
+                "");
+    }
+    const GateReply reply = gate({Agent::claude, artifacts_, anchor, kTurn, kGiveUpAfter});
+    EXPECT_FALSE(reply.allowed) << plain_goal;
+    EXPECT_NE(reply.message.find("is a symlink to other"), std::string::npos) << reply.message;
+  }
+}
+
 TEST_F(GateTest, ListsEveryFailingVariantWorstFirst) {
   make_goal(kUnmet);
   const GateReply reply = ask();

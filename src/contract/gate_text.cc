@@ -101,6 +101,17 @@ std::string stopped_text(const Standing& s) {
          failing_list(r) + ledger_tail(s);
 }
 
+std::string met_text(const Standing& s) {
+  if (s.report.weak_form) {
+    return fmt::format(
+        "{} is met in the weaker form of the check only: its goal file has no lock and no ledger, so the "
+        "recorded ratios were believed and nothing was proven. `hillclimb check --strict` does not accept "
+        "it.\n",
+        task_name(s.report));
+  }
+  return fmt::format("{} is met. Next: {}\n", task_name(s.report), next_step(s)) + ledger_tail(s);
+}
+
 std::string text_for(const GateRequest& request, GateReason reason, const Standing& s,
                      const std::vector<std::string>& faults, int64_t blocks) {
   switch (reason) {
@@ -111,7 +122,7 @@ std::string text_for(const GateRequest& request, GateReason reason, const Standi
           "artifacts folder (`--artifacts DIR` names another place); `hillclimb start TASK` creates a goal.\n",
           request.artifacts_dir);
     case GateReason::met:
-      return fmt::format("{} is met. Next: {}\n", task_name(s.report), next_step(s)) + ledger_tail(s);
+      return met_text(s);
     case GateReason::stopped:
       return stopped_text(s);
     case GateReason::unmet:

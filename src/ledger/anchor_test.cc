@@ -43,6 +43,19 @@ class AnchorTest : public CheckerTest {
     for (const LedgerLine& line : read_ledger(artifacts_).lines) count += line.kind == kind;
     return count;
   }
+  /// Whether opening succeeds in a process of its own whose files may not grow beyond `bytes`.
+  bool open_with_room_for(size_t bytes) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{bytes, bytes};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      ::_exit(Store::open(artifacts_, anchor_).ok() ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
   /// The outcome of one append in a process of its own whose files may not grow beyond `bytes`.
   bool append_with_room_for(size_t bytes) {
     const pid_t child = ::fork();
@@ -203,16 +216,7 @@ TEST_F(AnchorTest, LinesWithoutAnAnchorAreAdoptedWithANoteForEver) {
 
 TEST_F(AnchorTest, AnAdoptionThatFailedIsNotForgotten) {
   ASSERT_EQ(::unlink(anchor_.c_str()), 0);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{ledger_text().size() + 10, ledger_text().size() + 10};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-    ::_exit(Store::open(artifacts_, anchor_).ok() ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(WEXITSTATUS(status), 1);
+  EXPECT_FALSE(open_with_room_for(ledger_text().size() + 10));
   EXPECT_FALSE(file_exists(anchor_)) << "nothing vouches for the lines before the note is written";
   (void)Store::open(artifacts_, anchor_).value();
   EXPECT_EQ(lines_of("adopted"), 1u);
@@ -226,12 +230,35 @@ TEST_F(AnchorTest, AnAnchorRemovedUnderARunningWriterIsSaidForEver) {
   EXPECT_EQ(lines_of("adopted"), 1u);
 }
 
+TEST_F(AnchorTest, ASymlinkInPlaceOfTheFolderIsRefusedHoweverItIsWritten) {
+  const std::string real = join_path(folder_, "real");
+  ASSERT_EQ(::rename(artifacts_.c_str(), real.c_str()), 0);
+  ASSERT_EQ(::symlink("real", artifacts_.c_str()), 0);
+  for (const std::string& path : {artifacts_, artifacts_ + "/", artifacts_ + "/.", folder_ + "/real/../artifacts//"}) {
+    const CheckReport report = check_goal({join_path(path, "goal.json"), anchor_});
+    EXPECT_EQ(report.exit_code, kExitBroken) << path;
+    EXPECT_FALSE(report.no_goal);
+    EXPECT_NE(report.text.find("is a symlink to real; the evidence needs a real folder"), std::string::npos)
+        << report.text;
+    const Result<Store> store = Store::open(path, anchor_);
+    ASSERT_FALSE(store.ok()) << path;
+    EXPECT_EQ(store.error().code, Code::evidence_broken);
+    EXPECT_FALSE(store.error().help.empty());
+    EXPECT_FALSE(WriterLock::take(path, "hillclimb climb").ok()) << path;
+  }
+  EXPECT_EQ(check_goal({join_path(real, "goal.json"), anchor_}).exit_code, kExitMet) << "the folder itself is fine";
+}
+
 TEST_F(AnchorTest, ALossIsNotForgottenBetweenAnnouncementAndLine) {
   const Anchor before = anchor();
   ASSERT_EQ(::unlink(ledger_path(artifacts_).c_str()), 0);
   Anchor told = before;
   told.next = std::string(64, 'a');
   write_anchor(told);  // killed before the line that says so was appended
+  EXPECT_FALSE(open_with_room_for(20)) << "or a full disk, at the announcement";
+  EXPECT_FALSE(open_with_room_for(240)) << "or at the line";
+  EXPECT_NE(anchor().next, told.next);
+  EXPECT_EQ(anchor().count, before.count);
   (void)Store::open(artifacts_, anchor_).value();
   ASSERT_EQ(lines_of("lost"), 1u);
   told.next = read_ledger(artifacts_).head();

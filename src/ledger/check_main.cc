@@ -30,9 +30,11 @@ int main(int argc, char** argv) {
     const std::string_view argument = argv[i];
     if (argument == "--json") {
       json = true;
+    } else if (argument == "--strict") {
+      options.strict = true;
     } else if (argument == "--help" || argument == "-h" || seen || argument.substr(0, 1) == "-") {
       std::printf(
-          "usage: hillclimb-check [--json] [artifacts/goal.json]\n"
+          "usage: hillclimb-check [--json] [--strict] [artifacts/goal.json]\n"
           "exit status: 0 met, 1 unmet, 2 evidence broken, 3 undecided, 64 usage\n");
       return argument == "--help" || argument == "-h" ? 0 : kUsage;
     } else {

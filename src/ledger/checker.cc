@@ -486,6 +486,12 @@ void check_plain(Check& c) {
   sort_worst_first(&r.variants);
 }
 
+void refuse_plain(Check& c) {
+  c.report.met = c.report.met_point = false;
+  c.report.exit_code = kExitUnmet;
+  c.note("a strict check was asked for, which needs a goal with lock and ledger: the weaker form is not accepted");
+}
+
 /// Everything that needs the lock.
 void judge_evidence(Check& c) {
   check_ledger(c);
@@ -519,6 +525,10 @@ CheckReport judge_goal(const CheckOptions& options) {
   Check c;
   c.artifacts_dir = folder_of(options.goal_path);
   c.root = join_path(c.artifacts_dir, "..");
+  if (std::string link = symlinked_folder(c.artifacts_dir); !link.empty()) {
+    c.broken(std::move(link));
+    return finish(c);
+  }
   std::string why;
   read_all(c, options, &why);
   const bool created = lock_line(c.view) != nullptr;
@@ -546,6 +556,7 @@ CheckReport judge_goal(const CheckOptions& options) {
   }
   if (!c.goal.has_lock() && !created) {
     check_plain(c);
+    if (options.strict) refuse_plain(c);
     return finish(c);
   }
   if (!c.goal.has_lock()) {

@@ -18,6 +18,7 @@ struct CheckOptions {
   std::string goal_path = "artifacts/goal.json";
   std::string anchor_path;               ///< empty: no anchor is looked at
   std::function<void()> after_anchor{};  ///< called between two reads, where another process might write
+  bool strict = false;                   ///< a goal file without lock and ledger is never met
 };
 
 struct CheckReport {

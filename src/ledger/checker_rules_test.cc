@@ -401,6 +401,12 @@ TEST_F(CheckerTest, ThePlainGoalFileOfTheSpec) {
   write_goal(text);
   EXPECT_EQ(check().exit_code, kExitMet) << check().text;
   EXPECT_NE(check().text.find("the weaker form of the check"), std::string::npos);
+  CheckOptions options{join_path(artifacts_, "goal.json"), anchor_};
+  options.strict = true;
+  const CheckReport strict = check_goal(options);
+  EXPECT_EQ(strict.exit_code, kExitUnmet) << strict.text;
+  EXPECT_FALSE(strict.met);
+  EXPECT_NE(strict.text.find("the weaker form is not accepted"), std::string::npos) << strict.text;
   write_goal(replaced(text, "0.99", "0.9899"));
   EXPECT_EQ(check().exit_code, kExitUnmet) << check().text;
   EXPECT_NE(check().text.find("FAIL  y"), std::string::npos);

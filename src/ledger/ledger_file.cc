@@ -109,6 +109,16 @@ std::string anchor_path_for(const std::string& state_folder, const std::string& 
   return join_path(state_folder, "anchors/" + sha256_hex(whole).substr(0, 32) + ".json");
 }
 
+std::string symlinked_folder(const std::string& artifacts_dir) {
+  std::string folder = std::filesystem::path(artifacts_dir).lexically_normal().string();
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  std::error_code error;
+  if (!std::filesystem::is_symlink(folder, error)) return "";
+  return fmt::format(
+      "{} is a symlink to {}; the evidence needs a real folder, since its anchor is kept for that folder", folder,
+      std::filesystem::read_symlink(folder, error).string());
+}
+
 std::string anchor_text(const Anchor& anchor) {
   Json out;
   out["schema"] = "hillclimb.anchor/1";

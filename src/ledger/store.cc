@@ -28,6 +28,12 @@ Diagnostic broken_ledger(std::string message) {
   return Diagnostic{.code = Code::evidence_broken, .message = std::move(message)};
 }
 
+Status refuse_symlink(const std::string& artifacts_dir) {
+  const std::string why = symlinked_folder(artifacts_dir);
+  if (why.empty()) return success();
+  return broken_ledger(why).fix("move the real folder to that place, or name it where the command takes a folder");
+}
+
 /// Appends and syncs; on failure the file is cut back to `old_size` so that no torn line stays. Returns errno or 0.
 int append_synced(const std::string& path, std::string_view text, off_t old_size) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
@@ -77,7 +83,7 @@ struct Store::State {
   Anchor seen() const;
   Status catch_up();
   Status adopt();
-  Status check_anchor(bool fresh);
+  Status check_anchor();
   Result<std::string> link_named(const std::string& run, const std::string& name, const std::string& id,
                                  const std::string& text) const;
   void note_names(size_t from);
@@ -174,9 +180,10 @@ Status Store::State::adopt() {
 }
 
 /// A ledger behind its anchor is refused; one that is gone altogether is begun anew with a line that says so for ever.
-Status Store::State::check_anchor(bool fresh) {
+Status Store::State::check_anchor() {
   const std::optional<Anchor> anchor = read_anchor(anchor_path);
-  if (!fresh || !anchor || anchor->count == 0) return catch_up();
+  // an empty file is what a full disk leaves of the line that was to begin it
+  if (!view.lines.empty() || !anchor || anchor->count == 0) return catch_up();
   LedgerLine line;
   line.kind = "lost";
   line.note = anchor->count < 0 ? "an earlier ledger, whose anchor is damaged, is gone from this folder"
@@ -233,6 +240,7 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Result<Store> Store::open(const std::string& artifacts_dir, const std::string& anchor_path) {
+  HC_TRY(refuse_symlink(artifacts_dir));
   if (const std::string why = make_folders(join_path(artifacts_dir, "objects")); !why.empty()) {
     return cannot_write(artifacts_dir, why);
   }
@@ -241,10 +249,9 @@ Result<Store> Store::open(const std::string& artifacts_dir, const std::string& a
   state->anchor_path = anchor_path;
   const FileLock lock(state->lock_path());
   if (!lock.held()) return cannot_write(state->lock_path(), std::strerror(errno));
-  const bool fresh = !file_exists(ledger_path(artifacts_dir));
   HC_TRY(state->refresh());
   HC_TRY(state->set_torn_aside());
-  HC_TRY(state->check_anchor(fresh));
+  HC_TRY(state->check_anchor());
   return Store(std::move(state));
 }
 
@@ -312,6 +319,7 @@ const LedgerView& Store::view() const { return state_->view; }
 const std::vector<std::string>& Store::repairs() const { return state_->repairs; }
 
 Result<WriterLock> WriterLock::take(const std::string& artifacts_dir, const std::string& who) {
+  HC_TRY(refuse_symlink(artifacts_dir));
   if (const std::string why = make_folders(artifacts_dir); !why.empty()) return cannot_write(artifacts_dir, why);
   const std::string path = join_path(artifacts_dir, ".writer");
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);

@@ -45,6 +45,8 @@ struct LedgerView {
 
 /// `<state_folder>/anchors/<hash of the folder's absolute path>.json`; the state folder is this program's own.
 std::string anchor_path_for(const std::string& state_folder, const std::string& artifacts_dir);
+/// The sentence about an artifacts folder that is a symlink, whose anchor would be another one; empty if it is none.
+std::string symlinked_folder(const std::string& artifacts_dir);
 std::optional<Anchor> read_anchor(const std::string& path);
 /// Reads and verifies the chain; a missing file is an empty ledger.
 LedgerView read_ledger(const std::string& artifacts_dir);
