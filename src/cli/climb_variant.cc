@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -32,6 +33,22 @@ uint64_t variant_seed(uint64_t seed, const std::string& variant) {
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+
+/// What workers inherit that may make an arm faster or slower: where modules and libraries are looked for, and settings
+/// of frameworks. Some are not inherited at all (bench/worker_client.cc).
+std::string worker_environment() {
+  constexpr std::string_view kPrefixes[] = {
+      "PYTHON", "LD_",    "HILLCLIMB_TIMER", "TORCH", "TRITON_",   "HELION_", "QUACK_", "CUTE_",   "CUDA_",
+      "CUDNN_", "CUBLAS", "NVIDIA_",         "OMP_",  "OPENBLAS_", "MKL_",    "DNNL_",  "ONEDNN_", "ATEN_"};
+  std::set<std::string> found;
+  for (char** entry = environ; entry && *entry; ++entry) {
+    const std::string_view text = *entry;
+    for (const std::string_view prefix : kPrefixes) {
+      if (text.starts_with(prefix)) found.emplace(text);
+    }
+  }
+  return fmt::format("{}", fmt::join(found, "; "));
+}
 
 /// The commit that the task lies in, and a hash of what its tracked files differ from that by; nothing outside of git.
 ledger::Facts source_facts(const std::string& task_path) {
@@ -204,6 +221,7 @@ Result<std::string> Climb::store_pairs(Work& work, ledger::PairsArtifact artifac
                                        int64_t open_seq) {
   describe_pairs(work, &artifact, name, open_seq);
   artifact.machine.emplace_back("compiler", site_.toolchain.version);
+  artifact.machine.emplace_back(std::string(ledger::kEnvironmentFact), worker_environment());
   const ledger::Facts source = source_facts(options_.task_path);
   artifact.machine.insert(artifact.machine.end(), source.begin(), source.end());
   for (const auto& fact : device_facts(work)) artifact.machine_close.push_back(fact);

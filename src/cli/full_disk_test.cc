@@ -98,7 +98,7 @@ TEST_F(FullDisk, DuringTheConfirmingPairsKeepsTheTuneAndGoesOn) {
   EXPECT_NE(again.out.find("tuned before"), std::string::npos);
   EXPECT_EQ(stored("tune-t1"), 1);
   if (again.out.find("was not measured") != std::string::npos) GTEST_SKIP() << "the machine was too restless";
-  EXPECT_EQ(stored("/confirm-t1"), 1);
+  EXPECT_GE(stored("/confirm-t1"), 1) << "slow modes may have it measured twice";
   EXPECT_EQ(run("check").exit_code, again.exit_code);
 }
 

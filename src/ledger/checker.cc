@@ -14,6 +14,7 @@
 #include "ledger/check_text.h"
 #include "ledger/fairness.h"
 #include "ledger/ledger_line.h"
+#include "ledger/staleness.h"
 
 namespace hc::ledger {
 namespace {
@@ -225,41 +226,6 @@ void compare_recorded(Check& c, const GoalShape& s, const VariantVerdict& v) {
   }
 }
 
-bool is_evidence(const GoalShape& shape, const std::string& object) {
-  return std::find(shape.evidence.begin(), shape.evidence.end(), object) != shape.evidence.end();
-}
-
-const LedgerLine* opening(const LedgerView& view, const LedgerLine& line) {
-  const bool there = line.opens >= 0 && line.opens < static_cast<int64_t>(view.lines.size());
-  return there ? &view.lines[static_cast<size_t>(line.opens)] : nullptr;
-}
-
-/// Whom the verdict is about: the candidate of the last confirming evidence, or else of the last nomination.
-std::string judged_subject(const LedgerView& view, const GoalShape& shape) {
-  std::string nominated, confirmed;
-  for (const LedgerLine& line : view.lines) {
-    if (line.kind != "object" || !is_evidence(shape, line.object)) continue;
-    const LedgerLine* opened = opening(view, line);
-    if (opened) (opened->purpose == "confirm" ? confirmed : nominated) = opened->subject;
-  }
-  return confirmed.empty() ? nominated : confirmed;
-}
-
-/// Whether the shape was declared stale after all of its evidence had been measured, in whatever order the goal file
-/// lists that; a later measurement of the candidate that is judged lifts it, one of another candidate does not.
-bool marked_stale(const LedgerView& view, const GoalShape& shape) {
-  int64_t declared = -1, measured = -1;
-  std::set<std::string> seen;
-  const std::string judged = judged_subject(view, shape);
-  for (const LedgerLine& line : view.lines) {
-    if (line.kind == "goal") declared = -1;
-    if (line.kind == "stale" && line.variant == shape.name) declared = line.seq;
-    if (line.kind != "object" || !is_evidence(shape, line.object) || !seen.insert(line.object).second) continue;
-    if (const LedgerLine* opened = opening(view, line); opened && opened->subject == judged) measured = line.seq;
-  }
-  return declared > measured && !shape.evidence.empty();
-}
-
 /// Evidence that no writer of ours anchored. A goal file is written after the lines that it rests on were anchored, so
 /// beyond the anchor it is broken; a line that a later command caught up is named here, and has to be measured again.
 std::string never_anchored(Check& c, const GoalShape& shape) {
@@ -289,6 +255,11 @@ void note_changes(Check& c, Evidence& evidence, const GoalShape& shape) {
   if (!first || !now || first == now) return;
   if (first->kernel_sha256 != now->kernel_sha256) {
     c.note(fmt::format("{}: the kernel's source is another one than at the first numbers", shape.name));
+  }
+  if (const std::string then = fact(first->machine, kEnvironmentFact), today = fact(now->machine, kEnvironmentFact);
+      !then.empty() && !today.empty() && then != today) {
+    c.note(fmt::format("{}: workers inherited another environment than at the first numbers: \"{}\" and \"{}\"",
+                       shape.name, then, today));
   }
   for (const Arm& a : first->arms) {
     for (const Arm& b : now->arms) {

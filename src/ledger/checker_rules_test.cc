@@ -169,6 +169,25 @@ TEST_F(CheckerTest, APackageOfABaselineThatChangedBlocks) {
   EXPECT_EQ(check().exit_code, kExitMet) << check().text;
 }
 
+TEST_F(CheckerTest, AnotherEnvironmentOfTheWorkersIsTold) {
+  const auto within = [](const char* value) {
+    return [value](PairsArtifact& a) { a.machine.emplace_back(std::string(kEnvironmentFact), value); };
+  };
+  const auto before = [&](Store& store) {
+    const int64_t open = store.run_open("r1", "nominate", "a", "").value();
+    PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
+    within("PYTHONPATH=/one")(first);
+    (void)store.put("r1", first.name, to_json(first), "a", open);
+    (void)store.run_close(open, "done");
+  };
+  goal_with(within("PYTHONPATH=/two"), {}, {}, before);
+  EXPECT_NE(check().text.find("another environment than at the first numbers"), std::string::npos) << check().text;
+  TearDown();
+  SetUp();
+  goal_with(within("PYTHONPATH=/one"), {}, {}, before);
+  EXPECT_EQ(check().text.find("another environment"), std::string::npos) << check().text;
+}
+
 TEST_F(CheckerTest, TargetsBelowTheBaselineAreTold) {
   goal_with([](PairsArtifact&) {}, {},
             [](Lock& lock) {

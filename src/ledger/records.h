@@ -125,6 +125,8 @@ struct Candidate {
   double seconds = 0;  ///< time per call, 0 unless ok (or unstable)
 };
 
+/// Name of the fact that holds what workers inherited from the environment.
+inline constexpr std::string_view kEnvironmentFact = "worker environment";
 /// The command of arms that are this program itself.
 inline constexpr std::string_view kOwnWorker = "hillclimb worker";
 /// What ended a tune that searched nothing.
