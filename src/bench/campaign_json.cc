@@ -129,6 +129,7 @@ ledger::Facts facts_of(const ArmRun& run) {
                       {"version", run.prepared.version},
                       {"detail", run.prepared.detail},
                       {"empty launch s", fmt::format("{}", run.timed.empty_s)}};
+  if (run.prepared.in_place) facts.emplace_back(std::string(ledger::kInPlaceFact), "yes");
   if (run.timed.copies > 0) facts.emplace_back("copies in turn", fmt::format("{}", run.timed.copies));
   if (const Preheat& heat = run.timed.preheat; heat.seconds > 0) {
     facts.emplace_back("preheat s", fmt::format("{}", heat.seconds));

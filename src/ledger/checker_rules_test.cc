@@ -188,6 +188,18 @@ TEST_F(CheckerTest, AnotherEnvironmentOfTheWorkersIsTold) {
   EXPECT_EQ(check().text.find("another environment"), std::string::npos) << check().text;
 }
 
+TEST_F(CheckerTest, ArmsThatWorkInPlaceAreTold) {
+  goal_with([](PairsArtifact& a) {
+    for (Pair& pair : a.pairs) {
+      for (Reading& r : pair.readings) {
+        if (r.arm == "hillclimb") r.facts.emplace_back(std::string(kInPlaceFact), "yes");
+      }
+    }
+  });
+  const std::string text = check().text;
+  EXPECT_NE(text.find("a: hillclimb says that it works in place"), std::string::npos) << text;
+}
+
 TEST_F(CheckerTest, TargetsBelowTheBaselineAreTold) {
   goal_with([](PairsArtifact&) {}, {},
             [](Lock& lock) {

@@ -127,6 +127,8 @@ struct Candidate {
 
 /// Name of the fact that holds what workers inherited from the environment.
 inline constexpr std::string_view kEnvironmentFact = "worker environment";
+/// Name of a reading's fact: launches change their own inputs, so that timed ones leave nothing to look at.
+inline constexpr std::string_view kInPlaceFact = "in place";
 /// The command of arms that are this program itself.
 inline constexpr std::string_view kOwnWorker = "hillclimb worker";
 /// What ended a tune that searched nothing.
