@@ -245,6 +245,19 @@ std::string never_anchored(Check& c, const GoalShape& shape) {
   return out;
 }
 
+/// Folders from which workers were told to load code come before what they would load by themselves.
+void note_environment(Check& c, const PairsArtifact& a) {
+  const std::string inherited = fact(a.machine, kEnvironmentFact);
+  for (const std::string_view name : {"PYTHONPATH=", "LD_LIBRARY_PATH=", "PYTHONHOME="}) {
+    const size_t at = inherited.find(name);
+    if (at == std::string::npos) continue;
+    const std::string entry = inherited.substr(at, inherited.find("; ", at) - at);
+    const std::string text =
+        fmt::format("workers inherited {}: code that lies there runs in every arm's process", entry);
+    if (std::find(c.report.notes.begin(), c.report.notes.end(), text) == c.report.notes.end()) c.note(text);
+  }
+}
+
 /// What changed since the first numbers; no fault, but the reader has to know.
 void note_changes(Check& c, Evidence& evidence, const GoalShape& shape) {
   std::vector<std::string> ignored;
@@ -253,6 +266,7 @@ void note_changes(Check& c, Evidence& evidence, const GoalShape& shape) {
   const PairsArtifact* first = evidence.pairs(all.front(), &ignored);
   const PairsArtifact* now = evidence.pairs(shape.evidence.back(), &ignored);
   if (!first || !now) return;
+  note_environment(c, *now);
   for (const Reading& r : now->pairs.empty() ? std::vector<Reading>{} : now->pairs.front().readings) {
     if (!fact(r.facts, kInPlaceFact).empty())
       c.note(fmt::format("{}: {} says that it works in place, so no output of its timed launches was looked at",

@@ -186,6 +186,7 @@ TEST_F(CheckerTest, AnotherEnvironmentOfTheWorkersIsTold) {
   SetUp();
   goal_with(within("PYTHONPATH=/one"), {}, {}, before);
   EXPECT_EQ(check().text.find("another environment"), std::string::npos) << check().text;
+  EXPECT_NE(check().text.find("workers inherited PYTHONPATH=/one: code"), std::string::npos) << check().text;
 }
 
 TEST_F(CheckerTest, ArmsThatWorkInPlaceAreTold) {
