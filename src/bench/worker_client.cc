@@ -121,6 +121,10 @@ std::string ending(int status) {
 
 }  // namespace
 
+bool inherited(std::string_view name) {
+  return std::find(std::begin(kNotInherited), std::end(kNotInherited), name) == std::end(kNotInherited);
+}
+
 Diagnostic Worker::fail(const std::string& what) {
   alive_ = false;
   const bool was_ended = process_.ended();

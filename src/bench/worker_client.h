@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/subprocess.h"
@@ -10,6 +11,10 @@
 #include "diag/diag.h"
 
 namespace hc::bench {
+
+/// Whether workers get the variable of that name from the referee's environment; those that slow a library down, or
+/// come between a process and its clock, they do not.
+bool inherited(std::string_view name);
 
 /// Seconds that a worker may take for each kind of call.
 struct Limits {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/subprocess.h"
 #include "bench/lock.h"
+#include "bench/worker_client.h"
 #include "cli/climb.h"
 #include "cli/rivals.h"
 #include "cli/worker_arm.h"
@@ -43,6 +44,7 @@ std::string worker_environment() {
   std::set<std::string> found;
   for (char** entry = environ; entry && *entry; ++entry) {
     const std::string_view text = *entry;
+    if (!bench::inherited(text.substr(0, text.find('=')))) continue;
     for (const std::string_view prefix : kPrefixes) {
       if (text.starts_with(prefix)) found.emplace(text);
     }

@@ -553,7 +553,7 @@ TEST_F(GoalMovesTest, VoidPairsAreNoReasonToRewriteTheKernel) {
   s.report.variants[0].reason = "9 of 15 pairs are void: the machine was too restless";
   const std::string step = next_step(s);
   EXPECT_NE(step.find("wait until nothing else runs here"), std::string::npos) << step;
-  EXPECT_NE(step.find("`hillclimb confirm tasks/softmax-cpu.toml --variant worse`"), std::string::npos) << step;
+  EXPECT_NE(step.find("`hillclimb verify tasks/softmax-cpu.toml --variant worse`"), std::string::npos) << step;
   EXPECT_EQ(step.find("transplant"), std::string::npos) << step;
 }
 

@@ -62,9 +62,9 @@ std::string step_for(const Standing& s, const VariantVerdict& v) {
   if (v.reason.find("too restless") != std::string::npos) {
     return fmt::format(
         "too few pairs of {} hold, whatever its kernel is worth: wait until nothing else runs here, then `hillclimb "
-        "confirm {} --variant {}` tunes and measures it anew; a run of the same candidate leaves the void pairs where "
-        "they "
-        "are, and only another candidate or a fresh goal is judged without them.",
+        "verify {} --variant {}` measures further pairs: void ones are counted over all runs of the candidate, so that "
+        "a "
+        "quiet run mends a restless one.",
         v.name, s.task, v.name);
   }
   if (v.undecided || v.reason.starts_with("only nominated")) {

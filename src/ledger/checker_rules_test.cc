@@ -126,15 +126,22 @@ TEST_F(CheckerTest, ArmsHaveToBeTimedAlike) {
   }
 }
 
+/// Stores the first numbers of the variant, changed before that.
+void nominate_first(Store& store, const std::function<void(PairsArtifact&)>& change) {
+  const int64_t open = store.run_open("r1", "nominate", "a", "").value();
+  PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
+  change(first);
+  (void)store.put("r1", first.name, to_json(first), "a", open);
+  (void)store.run_close(open, "done");
+}
+
 TEST_F(CheckerTest, ABaselineThatBecameAnotherProgramBlocks) {
   const auto before = [](Store& store) {
-    const int64_t open = store.run_open("r1", "nominate", "a", "").value();
-    PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
-    for (Arm& arm : first.arms) {
-      if (arm.role == Role::baseline) arm.binary_sha256 = sha256_hex("as it was");
-    }
-    (void)store.put("r1", first.name, to_json(first), "a", open);
-    (void)store.run_close(open, "done");
+    nominate_first(store, [](PairsArtifact& first) {
+      for (Arm& arm : first.arms) {
+        if (arm.role == Role::baseline) arm.binary_sha256 = sha256_hex("as it was");
+      }
+    });
   };
   const auto external = [](PairsArtifact& a) {
     for (Arm& arm : a.arms) arm.worker = "python3 worker.py";
@@ -154,13 +161,7 @@ TEST_F(CheckerTest, APackageOfABaselineThatChangedBlocks) {
       }
     };
   };
-  const auto before = [&](Store& store) {
-    const int64_t open = store.run_open("r1", "nominate", "a", "").value();
-    PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
-    with("one")(first);
-    (void)store.put("r1", first.name, to_json(first), "a", open);
-    (void)store.run_close(open, "done");
-  };
+  const auto before = [&](Store& store) { nominate_first(store, with("one")); };
   goal_with(with("two"), {}, {}, before);
   EXPECT_NE(check().text.find("numbers 1 differ between"), std::string::npos) << check().text;
   TearDown();
@@ -173,13 +174,7 @@ TEST_F(CheckerTest, AnotherEnvironmentOfTheWorkersIsTold) {
   const auto within = [](const char* value) {
     return [value](PairsArtifact& a) { a.machine.emplace_back(std::string(kEnvironmentFact), value); };
   };
-  const auto before = [&](Store& store) {
-    const int64_t open = store.run_open("r1", "nominate", "a", "").value();
-    PairsArtifact first = testing::fake_pairs({}, Purpose::nominate, open);
-    within("PYTHONPATH=/one")(first);
-    (void)store.put("r1", first.name, to_json(first), "a", open);
-    (void)store.run_close(open, "done");
-  };
+  const auto before = [&](Store& store) { nominate_first(store, within("PYTHONPATH=/one")); };
   goal_with(within("PYTHONPATH=/two"), {}, {}, before);
   EXPECT_NE(check().text.find("another environment than at the first numbers"), std::string::npos) << check().text;
   TearDown();

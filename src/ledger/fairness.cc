@@ -133,8 +133,8 @@ std::string changed_program(Evidence& evidence, const std::vector<std::string>& 
     if (what.empty() && first->binary_sha256 == now->binary_sha256) continue;
     if (what.empty()) what = "its files";
     return fmt::format(
-        "the baseline {} is not the program it was at first: {} differ between {}/{} and {}/{}; put it "
-        "back, or begin a new run",
+        "the baseline {} is not the program it was at first: {} differ between {}/{} and {}/{}; a new run with --fresh "
+        "compares with the new one",
         baseline, what, where->run, where->name, a->run, a->name);
   }
   return "";
