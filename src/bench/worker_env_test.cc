@@ -14,6 +14,12 @@ const std::vector<std::string> kEcho = {
     "read line; printf '{\"ok\":true,\"op\":\"hello\",\"protocol\":1,\"worker\":\"%s|%s|%s\"}\\n' "
     "\"$ONEDNN_MAX_CPU_ISA\" \"$OMP_NUM_THREADS\" \"$HC_ANYTHING\"; read line"};
 
+TEST(WorkerEnvironment, SaysOfANameWhetherItIsInherited) {
+  EXPECT_TRUE(inherited("PYTHONPATH"));
+  EXPECT_TRUE(inherited("OMP_NUM_THREADS_OF_MINE")) << "whole names, not beginnings";
+  for (const char* name : {"LD_PRELOAD", "OMP_NUM_THREADS", "TRITON_DEBUG"}) EXPECT_FALSE(inherited(name)) << name;
+}
+
 TEST(WorkerEnvironment, WhatSlowsALibraryDownIsNotInherited) {
   ::setenv("ONEDNN_MAX_CPU_ISA", "SSE41", 1);
   ::setenv("OMP_NUM_THREADS", "1", 1);

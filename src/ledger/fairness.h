@@ -8,6 +8,9 @@
 
 namespace hc::ledger {
 
+/// Baselines within 2 % of the best one have to be confirmed as well.
+inline constexpr double kNearBest = 1.02;
+
 /// Why `baseline` was handicapped in the measurements `ids`, or empty. Its best verified value is taken from all valid
 /// measurements of the variant since the goal was created, relative to the anchor kernel of the same run (a copy, or an
 /// arm with that role). Over 2 % slower than that, relative to the anchor and in seconds as well, beyond the noise of

@@ -19,8 +19,6 @@
 namespace hc::ledger {
 namespace {
 
-constexpr double kNearBest = 1.02;  ///< baselines within 2 % of the best one have to be confirmed as well
-
 const Arm* candidate_of(const PairsArtifact& a) {
   for (const Arm& arm : a.arms) {
     if (arm.role == Role::candidate) return &arm;
